@@ -24,11 +24,13 @@ MANIFEST = {
     "devices": list,
     "step": dict,
     "samples_per_step": (int, type(None)),
+    "batch_size": (int, type(None)),
     "warmup_steps": int,
     "steps_asked": int,
     "steps_measured": int,
     "plain_step_ns": list,
     "plain_step_faults": list,
+    "plain_step_fetching_ns": list,
     "page_faults": dict,
     "profiled_step_ns": list,
     "map_step_ns": (int, type(None)),
@@ -275,7 +277,7 @@ def test_the_criterion_is_a_root_of_its_own(digits: Run) -> None:
 
 def test_the_manifest_says_what_a_step_is(digits: Run, gpt: Run) -> None:
     assert digits.bundle.manifest["step"]["by"] == "loader" and digits.bundle.manifest["samples_per_step"] == 64
-    assert gpt.bundle.manifest["step"]["by"] == "optimizer" and gpt.bundle.manifest["samples_per_step"] is None
+    assert gpt.bundle.manifest["step"]["by"] == "optimizer" and gpt.bundle.manifest["samples_per_step"] == 16
 
 
 def test_json_files_are_compact_utf8(example: Run) -> None:

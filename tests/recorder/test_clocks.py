@@ -23,6 +23,16 @@ FORMS = {
         """,
         {"work(5)": (3, 15), "return work(1)": (4, 4), "train_step()": (3, 25), "work(2)": (4, 8)},
     ),
+    "a graph of a whole step is replayed": (
+        """
+        from types import SimpleNamespace
+        g = SimpleNamespace(replay=opt.step)
+        for i in range(4):
+            work(5)
+            g.replay()
+        """,
+        {"work(5)": (3, 15), "g.replay()": (3, 6)},
+    ),
     "a class": (
         """
         class Trainer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import sys
 import types
@@ -54,6 +56,7 @@ x, y = torch.randn(8, 16), torch.randint(0, 3, (8,))
 MODEL = START + NETWORK + LOOP
 WHOLE = MODEL.replace("BREAK", "pass").replace("COMPILE", "model = torch.compile(model)")
 BROKEN = MODEL.replace("BREAK", "torch._dynamo.graph_break()").replace("COMPILE", "model.compile()")
+UNUSED = MODEL.replace("BREAK", "pass").replace("COMPILE", "unused = torch.compile(lambda x: x.sin())")
 IN_PARTS = MODEL.replace("BREAK", "pass").replace("COMPILE", "for block in model.blocks:\n    block.compile()")
 
 
@@ -127,9 +130,20 @@ def test_layers_that_share_compiled_code_are_told_apart_by_their_calls(tmp_path:
     assert {"blocks.0", "blocks.1", "head"} <= calls
 
 
+def test_a_function_that_is_compiled_and_never_called_is_no_compilation(
+    tmp_path: Path, cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in packages that bring compiled forms of what they offer."""
+    run = recorded(tmp_path, UNUSED, cache, monkeypatch)
+    assert run.bundle.manifest["warnings"] == [] and "compiled" not in run.bundle.manifest
+    with gzip.open(run.bundle.path / run.bundle.manifest["program"]) as file:
+        assert not json.load(file).get("refused")
+
+
 def test_books_that_are_kept_otherwise_are_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", types.ModuleType("other"))
     found = compilation.look()
+    assert found is not None
     assert (found.count, found.breaks) == (0, [])
     assert [re.sub(r":.*", "", text) for text in found.missing] == ["compilations", "graph breaks"]
 
@@ -150,6 +164,7 @@ def test_recompilations_and_breaks_are_read_from_torch_s_books(monkeypatch: pyte
     )
     monkeypatch.setitem(sys.modules, "torch._dynamo.utils", books)
     found = compilation.look()
+    assert found is not None
     assert (found.count, found.took_ns) == (1, 1_500_250_000)
     assert [(c.function, c.again, c.backward) for c in found.compilations] == [("forward", "size mismatch", False), ("forward", "", True)]
     assert [(b.line, b.reason, b.count) for b in found.breaks] == [(7, "Unsupported item(). Do without.", 2)]

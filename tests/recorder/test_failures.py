@@ -195,7 +195,7 @@ gzip.open = full
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
-    run = record_text(tmp_path, FULL_DISK + loop("loader(16_000)"))
+    run = record_text(tmp_path, FULL_DISK + loop("loader(80_000)"))
     assert run.code == 3 and "No space left on device" in run.err and "Free some space" in run.err
     assert run.bundles == [] and leftovers(tmp_path) == [] and run.progress[-1]["phase"] == "failed"
 

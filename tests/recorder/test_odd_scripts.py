@@ -293,6 +293,28 @@ def test_a_method_of_the_model_is_the_model_unless_it_is_the_loop(tmp_path: Path
 TEACHER = "teacher = nn.Sequential(nn.Linear(8, 900), nn.ReLU(), nn.Linear(900, 3)).requires_grad_(False)\n"
 
 
+def test_of_models_of_one_size_the_model_is_the_one_made_first(tmp_path: Path) -> None:
+    """Not the one that is called first, which may change from step to step: names would change with it."""
+    script = """
+import torch
+from torch import nn
+model = nn.Linear(6, 6)
+target = nn.Linear(6, 6)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(40):
+    x = torch.randn(12, 6)
+    loss = (model(x) - target(x).detach()).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    for number, text in enumerate((script, script.replace("(model(x) - target(x).detach())", "(target(x).detach() - model(x))"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        bundle = record_text(folder, text).bundle
+        assert bundle.text(bundle.module("")["attached"]) == "model = nn.Linear(6, 6)"
+
+
 def test_the_model_is_what_is_trained_not_a_larger_teacher(tmp_path: Path) -> None:
     step = STEP.replace("criterion(model(x), y)", "nn.functional.mse_loss(model(x), teacher(x))")
     bundle = record_text(tmp_path, loop(step=step).replace("for x", TEACHER + "for x")).bundle

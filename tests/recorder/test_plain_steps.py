@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import record_text
 from hotlens.phases import Measured, Phase, Plain
 from hotlens.result import plain_phases, plain_steps, slowed
 
@@ -44,3 +47,51 @@ def test_steps_after_a_profiler_do_not_count_on_a_gpu(order: list[Any], device: 
     assert plain_steps(past) == steps
     assert [n for phase in plain_phases(past) for n in phase.durations] == steps
     assert slowed(past) == pytest.approx(more)
+
+
+SLOW = """
+import time
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Rows(Dataset):
+    def __len__(self):
+        return 400
+
+    def __getitem__(self, at):
+        time.sleep(0.002)
+        return torch.randn(6)
+
+
+if __name__ == "__main__":
+    model = nn.Linear(6, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in DataLoader(Rows(), batch_size=4, num_workers=WORKERS):
+        model(x).mean().backward()
+        optimizer.step()
+        time.sleep(0.005)
+"""
+
+
+@pytest.mark.parametrize(("workers", "least"), [(0, 8_000_000), (1, 0)])
+def test_what_a_loader_takes_in_the_scripts_own_process_is_told_for_each_plain_step(tmp_path: Path, workers: int, least: int) -> None:
+    manifest = record_text(tmp_path, SLOW.replace("WORKERS", str(workers))).bundle.manifest
+    fetching, steps = manifest["plain_step_fetching_ns"], manifest["plain_step_ns"]
+    assert len(fetching) == len(steps) > 2
+    for took, step in zip(fetching, steps):
+        assert least <= took <= (step - 5_000_000 if least else 0)
+
+
+def test_a_loader_that_another_thread_asks_takes_nothing_of_the_step() -> None:
+    phase = Plain(1)
+    phase.start()
+    phase.begin_step()
+    phase.fetched(300)
+    ahead = threading.Thread(target=phase.fetched, args=(7_000,))
+    ahead.start()
+    ahead.join()
+    phase.fetched(50)
+    phase.end_step()
+    assert phase.fetching == [350]

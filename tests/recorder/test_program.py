@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Run, environment, plain, record_text, warm_python
-from hotlens import program_file
+from hotlens import program_file, same
 from scripts import loop
 
 REPLAY = Path(__file__).parent / "replay.py"
@@ -253,6 +253,109 @@ def test_accumulation_gets_its_second_batch_within_the_step(tmp_path: Path) -> N
     assert found["batch_size"] == 8
 
 
+def test_each_batch_of_an_accumulated_step_has_memory_of_its_own(tmp_path: Path) -> None:
+    """Of a batch that is gone the next one may get the address."""
+    step = """
+loss = criterion(model(x), y)
+loss.backward()
+seen = globals().get("seen", 0) + 1
+if seen % 16 == 0:
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+    found = program(record_text(tmp_path, loop("loader(24_000)", step=step)))
+    batches = [t for t in found["tensors"] if t["kind"] == "input"]
+    assert len(batches) == 32
+    assert len({t["storage"] for t in batches}) == 32
+
+
+BATCHES = {
+    "a prefetch of slices": """
+def get_batch():
+    rows = torch.randint(len(data) - 8, (batch_size,))
+    return torch.stack([data[i : i + 8] for i in rows]), torch.stack([labels[i] for i in rows])
+
+
+x, y = get_batch()
+for _ in range(24):
+    loss = F.cross_entropy(model(x), y)
+    x, y = get_batch()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "accumulated batches of arrays": """
+array = np.arange(400, dtype=np.float32)
+for _ in range(24):
+    for _ in range(3):
+        rows = torch.randint(len(data) - 8, (batch_size,))
+        x = torch.stack([torch.from_numpy(array[i : i + 8]) for i in rows]).to(torch.float64).float()
+        F.cross_entropy(model(x), labels[rows]).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "views of the batch that comes next": """
+batch = torch.randn(batch_size, 9)
+for _ in range(24):
+    loss = F.cross_entropy(model(batch[:, :-1]), batch[:, -1].long().clamp(0, 2))
+    batch = torch.cat([data[int(i) : int(i) + 9].unsqueeze(0) for i in torch.randint(len(data) - 9, (batch_size,))])
+    loss.backward()
+    loss = F.cross_entropy(model(batch[:, :-1]), batch[:, -1].long().clamp(0, 2))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_a_batch_that_is_made_within_the_step_is_an_input(tmp_path: Path, name: str) -> None:
+    """However many operators make it: the steps of two batch sizes have the same."""
+    start = "import numpy as np\ndata, labels = torch.randn(400), torch.randint(0, 3, (400,))\n"
+    programs = []
+    for size in (6, 9):
+        (folder := tmp_path / str(size)).mkdir()
+        text = HEAD + SMALL + OPTIMIZERS["SGD"] + start + f"batch_size = {size}\n" + BATCHES[name]
+        programs.append(check_replay(record_text(folder, text)))
+    assert same.difference(*programs) is None
+    assert names(programs[0]).count("hotlens::input") >= 2
+    assert not {"aten::stack", "aten::unbind", "aten::_local_scalar_dense"} & set(names(programs[0]))
+
+
+AVERAGED = (
+    SMALL
+    + """
+import copy
+average = copy.deepcopy(model)
+"""
+)
+FOLLOW = """    with torch.no_grad():
+        for a, b in zip(average.parameters(), model.parameters()):
+            a.lerp_(b, 0.1)
+"""
+
+
+def test_parameters_of_a_copy_have_names_of_their_own(tmp_path: Path) -> None:
+    """What an optimizer knows is told by its parameter's name."""
+    found = check_replay(record_text(tmp_path, HEAD + AVERAGED + OPTIMIZERS["AdamW"] + LOOP + FOLLOW))
+    parameters = [t["name"] for t in found["tensors"] if t["kind"] == "parameter"]
+    assert len(parameters) == len(set(parameters)) == 8
+    states = {t["name"].partition(" of ")[2] for t in found["tensors"] if t["kind"] == "state"}
+    assert states == {"0.weight", "0.bias", "3.weight", "3.bias"}
+
+
+STREAM = """
+library = torch.library.Library("aten", "IMPL")
+library.impl("record_stream", lambda tensor, stream: None, "CPU")
+""" + SMALL.replace("F.cross_entropy(model(x), y)", "(F.cross_entropy(model(x), y), x.record_stream(torch.Stream(device='cpu')))[0]")
+
+
+def test_what_tells_the_allocator_of_another_stream_is_no_operator(tmp_path: Path) -> None:
+    """On a CPU it has to be made first."""
+    found = check_replay(record_text(tmp_path, HEAD + STREAM + OPTIMIZERS["SGD"] + LOOP))
+    assert "aten::record_stream" not in names(found)
+
+
 ROLLOUT = """\
 def rollout():
     with torch.no_grad():
@@ -289,8 +392,12 @@ REFUSED = {
     "custom autograd function Twice": FUNCTION + SMALL.replace("model(x)", "Twice.apply(model(x))"),
     "checkpointing": CHECKPOINT + SMALL.replace("model(x)", "checkpoint(model, x, use_reentrant=False)"),
     "aten::index returns depends on values": SMALL.replace("model(x)", "model(x)[y > -1]"),
+    "how much aten::index_put_ writes depends on values": SMALL.replace("model(x)", "zeroed(model(x))")
+    + "def zeroed(h):\n    h = h.clone()\n    h[h < 0] = 0\n    return h\n",
     "hooks on gradients": SMALL + "model[0].weight.register_hook(lambda g: g * 2)\n",
     "code that is no list of operators": SMALL.replace("model(x)", "torch.vmap(lambda a: a * 2)(model(x))"),
+    "tensors of a class of their own (Image)": "class Image(torch.Tensor):\n    pass\n\n\n"
+    + SMALL.replace("(torch.randn(6, 8)", "(torch.randn(6, 8).as_subclass(Image)"),
     "the model runs within torch.func": SMALL.replace("model(x)", "torch.vmap(model[0])(x)"),
     "layout sparse_coo": SMALL.replace("nn.Linear(8, 16)", "nn.Embedding(9, 2, sparse=True), nn.Flatten()").replace(
         "torch.randn(6, 8)", "torch.randint(0, 9, (6, 8))"

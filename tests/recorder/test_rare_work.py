@@ -73,8 +73,93 @@ def test_what_came_once_and_not_again_has_no_rhythm(tmp_path: Path, monkeypatch:
     assert rare["total_ns"] == 32 * MS * 30 // 32
 
 
+FOLLOWED = """
+def evaluate():
+    work(40)
+
+def train():
+    for epoch in range(2):
+        for i in range(4):
+            work(1)
+            opt.step()
+            work(3)
+        evaluate()
+    evaluate()
+    work(160)
+
+train()
+work(500)
+"""
+
+
+def test_what_comes_after_the_loop_is_of_no_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven updates from the first on, an evaluation in each epoch; the third and all that follows are not the loop's."""
+    world = World()
+    result = run_in(world, tmp_path, monkeypatch, FOLLOWED)
+    steps = 7 * 1 + 8 * 3 + 7 * 2  # the end of the last update is in its loop
+    assert result.whole["updates"] == 7
+    assert result["work(160)"] == result["work(500)"] == (0, 0)
+    assert result["train()"][1] == steps + 2 * 40
+    in_train, after = [row for row in result.rows if row["text"] == "evaluate()"]
+    assert (in_train["timed_ns"] // MS, after["timed_ns"]) == (80, 0)
+    world.clocks.end()  # whoever gives up ends them, and then the script does
+    assert world.clocks.as_json(lambda filename: 0)["watched_ns"] == result.whole["watched_ns"]
+
+
+@pytest.mark.parametrize("loop", ["for i in range(4):\n    work(1)\n    opt.step()", "fit(4)"])
+def test_much_more_after_the_loop_is_left_out_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
+    """A package's own loop, too."""
+    world = World()
+
+    def fit(updates: int) -> None:
+        for _ in range(updates):
+            world.work(1)
+            world.step()
+
+    result = run_in(world, tmp_path, monkeypatch, f"{loop}\nwork(500)\n", fit=fit)
+    assert result.whole["updates"] == 3
+    assert result["work(500)"] == (0, 0)
+    assert sum(row["total_ns"] for row in result.rows) == result.whole["watched_ns"] == sum(result.whole["update_ns"])
+
+
 def test_the_statements_add_up_to_what_was_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(tmp_path, monkeypatch, RARE)
     assert sum(r["total_ns"] for r in result.rows) == result.whole["watched_ns"] == sum(result.whole["update_ns"]) + 3 * MS
     assert [loop["updates"] for loop in result.whole["loops"]] == [12]
     assert result.row("work(1)")["startup_ns"] == MS and result.whole["startup_ns"] == 3 * MS
+
+
+class Env:
+    """A package's."""
+
+
+def learn(env: Any, advance: Any) -> None:
+    """A package's loop: every fourth update is behind a rollout."""
+    for update in range(14):
+        if update % 4 == 2:
+            for _ in range(5):
+                env.step(1)
+                env.work(20)  # the policy
+        env.work(6)
+        advance()
+
+
+ENVIRONMENT = """
+class Cart(Env):
+    work = staticmethod(work)
+
+    def step(self, action):
+        self.work(3)
+        return self.work(1)
+
+learn(Cart(), opt.step)
+"""
+
+
+def test_of_a_packages_rollout_the_environments_lines_and_the_whole_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(tmp_path, monkeypatch, ENVIRONMENT, Env=Env, learn=learn)
+    assert (result["self.work(3)"], result["return self.work(1)"]) == ((15, 45), (15, 15))
+    assert result.whole["updates"] == 13
+    # 8 ms a step; a rollout of 120 ms every fourth.
+    assert result.whole["watched_ns"] - result.whole["rare_ns"] == 13 * 8 * MS
+    assert result.whole["rare_ns"] == pytest.approx(13 * 30 * MS, rel=0.1)

@@ -100,7 +100,7 @@ def _add_programs(path: str, options: Options, reporter: Reporter, follow: _Foll
     if own is None or own["refused"] is not None:
         reporter.say(NO_PROGRAM.format("the script ended before" if own is None else own["refused"]))
         return
-    found = ways(options.argv, _script(options.argv), own["batch_size"])
+    found = ways(options.argv, script(options.argv), own["batch_size"])
     if not found:
         reporter.say(NO_WAY)
     rows = []
@@ -120,7 +120,8 @@ def _tell(row: dict[str, Any], reporter: Reporter) -> None:
         reporter.say(f"batch size {row['batch_size']} recorded: {row['replaced']}")
 
 
-def _script(argv: Sequence[str]) -> bytes | None:
+def script(argv: Sequence[str]) -> bytes | None:
+    """Its text; None of a module's, or where it cannot be read."""
     if argv[0] == "-m":
         return None
     try:

@@ -92,6 +92,7 @@ class Recording:
     memory: Memory | None = None  # with a program that is not refused
     batch_size: int | None = None
     plain_faults: list[int | None] = field(default_factory=list)  # minor page faults of each plain step
+    plain_fetching: list[int] = field(default_factory=list)  # ns of each in which a DataLoader without workers made batches
     worker_lines: dict[Path, int] = field(default_factory=dict)  # of the loader that feeds the updates (worker_lines.py)
 
 
@@ -279,11 +280,13 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "devices": devices,
         "step": {"by": r.boundary.by, "why": r.boundary.why},
         "samples_per_step": r.samples_per_step,
+        "batch_size": r.batch_size,
         "warmup_steps": r.warmup_steps,
         "steps_asked": r.steps_asked,
         "steps_measured": len(r.profiled_ns),
         "plain_step_ns": r.plain_ns,
         "plain_step_faults": r.plain_faults,
+        "plain_step_fetching_ns": r.plain_fetching,
         "page_faults": page_faults.as_json(),
         "profiled_step_ns": r.profiled_ns,
         "map_step_ns": r.map_ns,

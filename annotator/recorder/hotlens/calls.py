@@ -13,6 +13,7 @@ from typing import Any
 from .classify import GRADIENT, Classifier
 from .frames import INLINE_CODE, Files, Point, first_argument, point
 from .marks import Mark, Marks
+from .saved_graph import DEEPEST, tensors_in
 
 MOST_DECORATORS = 10  # of one method
 # Frames of the user's project that led to a call, innermost first, and whether each runs a method of a module.
@@ -28,6 +29,7 @@ class ModuleCall:
     in_backward: bool = False
     around: Around = ()  # of an outermost call
     evaluates: bool = False  # part of an evaluation within the step
+    lengths: frozenset[int] | None = None  # first dimensions of what the loop gives to a model that it trains
     scalar_result: bool = False  # returned nothing but scalars, with a gradient: a criterion, when it is a root
 
 
@@ -44,6 +46,7 @@ class Calls:
         self.stages: dict[tuple[str, Around], None] = {}
         self._loops: set[CodeType] = set()  # functions that run steps, or enter what only a loop does
         self._first_call: dict[int, int] = {}
+        self._backward_passes = 0
         self._switched: list[Any] = []  # modules that the step has switched to evaluation
         self._updates = updates
         self._updated: set[int] = set()
@@ -91,7 +94,11 @@ class Calls:
         if is_loops:
             row.around = self._around(frame.f_back)
             row.evaluates = self._evaluating()
+            if not row.evaluates and _learns(module):
+                row.lengths = _lengths(frame)
             self._note_training(thread, lambda: _learns(module))
+        elif top is not None and self.rows[top.call].lengths == frozenset():  # a model that makes tensors of what it is given
+            self.rows[top.call].lengths = _lengths(frame)
         if row.evaluates:
             _open_stage(thread, frame, "evaluation")
         self.rows.append(row)
@@ -101,6 +108,16 @@ class Calls:
         """A call is over."""
         if self.rows[mark.call].depth == 0:
             self.rows[mark.call].scalar_result = _scalar_with_gradient(result)
+
+    def batches_of(self, size: int) -> int | None:
+        """How many batches of so many samples the step trains on; None where a model gets something else. One where several calls are due
+        to one batch (two models, or a model that is called twice). Calls on one sample, as of a policy that acts, are none, nor those on
+        what is no tensor."""
+        given = [row for row in self.rows if row.lengths and row.lengths != {1}]
+        if not given or any(row.lengths is not None and size not in row.lengths for row in given):
+            return None
+        each_has_its_pass = len({id(row.module) for row in given}) == 1 and len(given) == self._backward_passes
+        return len(given) if each_has_its_pass else 1
 
     # -- stages
 
@@ -115,6 +132,7 @@ class Calls:
             around = self._around(frame.f_back)
             self._note_stage(stage, around)
             if not asks_gradients:
+                self._backward_passes += stage == "backward"
                 self._loops.update(at.code for at, _ in around)
                 if stage != "data":
                     self._trains.update(at.code for at, _ in around)
@@ -219,6 +237,10 @@ def _learns(module: Any) -> bool:
     import torch
 
     return torch.is_grad_enabled() and any(parameter.requires_grad for parameter in module.parameters())
+
+
+def _lengths(frame: FrameType) -> frozenset[int]:
+    return frozenset(t.shape[0] for t in tensors_in(list(frame.f_locals.values()), DEEPEST) if t.dim() > 0)
 
 
 def _is_wrapper(frame: FrameType, module: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from .clock import Clock
 from .kinds import Kinds
-from .loop_plan import Plan
+from .loop_plan import NOTHING, Plan
 from .machine import Processors, between, read_processors
 from .watched import Watched
 
@@ -26,6 +26,11 @@ LONG_NS = 1_000_000_000
 SHORT_NS = 400_000_000
 # Of fewer updates nobody knows what is rare in them; what takes less of an update does not make it another one.
 FEW_KNOWN, RARE_PART = 4, 0.05
+# Of what comes after the last update less than one part in so many is not worth dividing.
+A_TRACE = 20
+# The first of at least so many watched updates is left out where it took more than so many times as long as each of the others and did
+# nothing that they did not: on a device, kernels are loaded as they are first used.
+FIRST_OF, SLOW = 20, 5
 # So many updates from before a profiler are enough to leave usual ones after it out.
 ENOUGH_BEFORE = 8
 
@@ -41,6 +46,9 @@ class LoopClocks:
         self._begun = False  # a boundary has come: what lies before it is several updates
         self.watched_ns = 0
         self.update_ns: list[int] = []
+        self._first: list[dict[int, int]] = []  # by clock, the statements at work in the first watched update, ns
+        self._first_ns, self._longest_ns = 0, 0  # what it took, and the longest of the others
+        self._slow_first_ns = 0  # the first one, where it is left out
         self._carried_ns = 0  # of what was begun and is no update
         self.startup_ns = 0
         self._began = time.perf_counter_ns()
@@ -97,10 +105,35 @@ class LoopClocks:
         self._no_update = True
 
     def end(self) -> None:
-        """The script is at its end: what came after the last update has its time, and is no update."""
+        """The script is at its end. What its loop did after the last update has its time, and is no update; what came after the loop is of
+        no update."""
         self._no_update = True
         self.pause()
         self.settle()
+        self._leave_out_what_follows()
+
+    def _leave_out_what_follows(self) -> None:
+        leading, tail = self._leading(), self._carried_ns
+        holding = max(leading, key=Watched.in_loops_ns, default=None)
+        if holding is not None:
+            kept = holding.in_loops_ns()
+        else:  # a package's own loop is one statement, that of the function which calls it
+            kept = min((each.held_ns() for each in self._clocks if each.running != NOTHING), default=tail)
+        if kept >= tail:
+            return
+        if kept * A_TRACE < tail:
+            self._take_back()
+            self._carried_ns = 0
+            return
+        for each in self._clocks:
+            if each is holding:
+                each.keep_loops()
+            elif each.running != NOTHING and each not in leading:
+                each.keep_held(kept)
+            else:
+                each.shorten(kept / tail)
+        self.watched_ns -= tail - kept
+        self._carried_ns = kept
 
     def pause(self) -> None:
         """At a boundary, before anything of ours is done there: only the time is noted."""
@@ -161,8 +194,33 @@ class LoopClocks:
             self.updates += 1
             if len(self.update_ns) < MOST_UPDATES_LISTED:
                 self.update_ns.append(self._carried_ns)
+            if self.updates > 1:
+                self._longest_ns = max(self._longest_ns, self._carried_ns)
+            else:
+                self._first, self._first_ns = worked, self._carried_ns
+                for each in self._clocks:
+                    each.remember_first()
         if watched:
             self._carried_ns = 0
+
+    def _slow_first(self) -> int:
+        """What the first watched update took, where no other one took nearly as long; else 0."""
+        return self._first_ns if self.updates > 1 and self._first_ns > SLOW * self._longest_ns else 0
+
+    def _leave_out_slow_first(self) -> None:
+        """As if it had not been watched."""
+        took_ns = self._slow_first()
+        alike = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, self._first))
+        if not took_ns or not alike or self.updates < FIRST_OF:
+            return
+        self._slow_first_ns = took_ns
+        self.updates -= 1
+        self.watched_ns -= took_ns
+        del self.update_ns[0]
+        for each, worked in zip(self._clocks, self._first):
+            each.leave_out_first(worked)
+        self._kinds.forget_time({(index, n): ns for index, worked in enumerate(self._first) for n, ns in worked.items()}, took_ns)
+        self._first_ns = 0
 
     def has_rare_work(self) -> bool:
         """At a boundary: whether much of the update that ends is work that comes now and then, as far as that is known."""
@@ -218,7 +276,7 @@ class LoopClocks:
 
     def settled(self) -> bool:
         """What was watched is enough for a mean of usual updates."""
-        return self.watched_ns >= (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS)
+        return self.watched_ns - self._slow_first() >= (LONG_NS if self.updates < FEW_UPDATES else SHORT_NS)
 
     def unseen(self) -> bool:
         """A statement of a loop that makes updates has not run in two of the updates watched, or these are too few to be a mean of.
@@ -251,6 +309,7 @@ class LoopClocks:
 
     def as_json(self, file_number: Callable[[str], int]) -> dict[str, Any]:
         """`loop.json` of FORMAT.md; of clocks that have counted something."""
+        self._leave_out_slow_first()
         loops: list[dict[str, Any]] = []
         statements: list[dict[str, Any]] = []
         fair = self._kinds.fair()
@@ -268,6 +327,10 @@ class LoopClocks:
             "loops": loops,
             "statements": statements,
         }
+        if not self._leading() and fair.usual_ns:
+            document["rare_ns"] = max(document["watched_ns"] - self.updates * fair.usual_ns, 0)
+        if self._slow_first_ns:
+            document["slow_first_ns"] = self._slow_first_ns
         processors = read_processors()
         if self._processors is not None and processors is not None:
             document["processors"] = between(self._processors, processors)

@@ -75,19 +75,19 @@ class Compiled:
         }
 
 
-def look() -> Compiled:
-    """What has been compiled so far. Never raises, imports nothing."""
+def look() -> Compiled | None:
+    """What has been compiled so far; None where that is nothing, as by a package that compiles functions which nobody calls. Never raises,
+    imports nothing."""
     found = Compiled()
     books = sys.modules.get("torch._dynamo.utils")
     if books is None:
-        found.missing.append("nothing was compiled: no compiled function was called")
-        return found
+        return None
     for what, read in (("compilations", _compilations), ("graph breaks", _breaks)):
         try:
             read(books, found)
         except Exception as fault:
             found.missing.append(f"{what}: this torch keeps other books ({type(fault).__name__}: {fault})"[:LONGEST_REASON])
-    return found
+    return found if found.count > 0 or found.breaks or found.missing else None
 
 
 def _compilations(books: Any, found: Compiled) -> None:

@@ -112,6 +112,11 @@ class Course:
         if (kind, key) not in self.boundary.usual:
             self._unusual.add((kind, key))
 
+    def fetched(self, ns: int) -> None:
+        """Within a step a DataLoader without workers has made a batch."""
+        if self.phases and self.phases[0].open:
+            self.phases[0].fetched(ns)
+
     def renumber(self, loader: int, number: int) -> None:
         """A loader turns out to have the part of another."""
         if ("fetch", loader) in self._unusual and ("fetch", number) in self.boundary.usual:

@@ -101,7 +101,7 @@ class Delivery:
         recording = result.recording(self.options, self.cwd, course.boundary, samples, course.past, self.warnings, end, found)
         recording.held = held
         recording.compiled = compilation.look() if graphs is not None else None
-        recording.graphs = graphs
+        recording.graphs = graphs if recording.compiled is not None else None
         recording.program = recording.program or self.program
         recording.batch_size = self.batch_size
         recording.worker_lines = self.worker_lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import time
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -25,6 +26,7 @@ class Listener(Protocol):
     """Told about events on the thread they happen on."""
 
     def on_fetch(self, loader: int, iterator: Any) -> None: ...
+    def on_fetched(self, ns: int) -> None: ...
     def on_exhausted(self, iterator: Any) -> None: ...
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None: ...
     def on_newcomer(self, optimizer: int) -> None: ...
@@ -116,11 +118,15 @@ class Hooks:
         def make(fetch: Method) -> Method:
             def __next__(iterator: Any) -> Any:
                 self.listener.on_fetch(self.loaders.fetch(iterator, sys._getframe(1)), iterator)
+                began = time.perf_counter_ns()
                 try:
-                    return fetch(iterator)
+                    batch = fetch(iterator)
                 except StopIteration:
                     self.listener.on_exhausted(iterator)
                     raise
+                if isinstance(iterator, dataloader._SingleProcessDataLoaderIter):
+                    self.listener.on_fetched(time.perf_counter_ns() - began)
+                return batch
 
             return __next__
 

@@ -39,6 +39,7 @@ class Fair:
 
     watched_ns: int
     statements: dict[Statement, int]
+    usual_ns: int  # what an update without rare statements takes; 0 where none was timed
 
 
 class Kinds:
@@ -63,6 +64,14 @@ class Kinds:
             kind.timed_ns += timed_ns
             kind.statements.update(worked)
 
+    def forget_time(self, worked: dict[Statement, int], timed_ns: int) -> None:
+        """Of an update that was added with these."""
+        key = frozenset(worked)
+        kind = self._kinds[key if key in self._kinds else frozenset()]
+        kind.timed -= 1
+        kind.timed_ns -= timed_ns
+        kind.statements.subtract(worked)
+
     def rare(self) -> frozenset[Statement]:
         """What was at work in less than half of the updates."""
         seen: Counter[Statement] = Counter()
@@ -82,7 +91,8 @@ class Kinds:
             for statement, ns in kind.statements.items() if more else ():
                 statements[statement] += more * ns  # type: ignore[assignment]  # whole only once they are added up
         # Rounded so that the statements never take more than the whole.
-        return Fair(ceil(watched), {statement: floor(ns) for statement, ns in statements.items()})
+        usual_ns = usual.timed_ns // usual.timed if usual.timed else 0
+        return Fair(ceil(watched), {statement: floor(ns) for statement, ns in statements.items()}, usual_ns)
 
     def _by_rare_work(self) -> list[_Kind]:
         """That without any is the first."""

@@ -16,18 +16,19 @@ Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # A file without any of these words has no loop of interest; most files are passed over without being parsed.
-WORDS = re.compile(rb"step|backward|fit|train|learn|optimi[sz]e|minimi[sz]e|epoch|no_grad|inference_mode|generate|autograd")
+WORDS = re.compile(rb"step|backward|fit|train|learn|optimi[sz]e|minimi[sz]e|epoch|no_grad|inference_mode|generate|autograd|CUDAGraph")
 SPEAKING = re.compile(r"(^|_)(train|training|fit|learn|optimi[sz]e|epoch|step|backward|minimi[sz]e|generate)($|_)")
 # The same, of what trains beyond doubt where it is called: not `plot_training`, not `generate`.
 TRAINS = re.compile(r"(train|pretrain|fit|learn|finetune|fine_tune|optimi[sz]e|minimi[sz]e)($|_)")
 # Names that speak of training and are none: a switch of mode, a split of data.
 MISLEADING = ("train", "step", "train_test_split")
+GRAPH = re.compile(r"graph$|Graph$|^g$")
 WITHOUT_GRADIENTS = ("no_grad", "inference_mode", "set_grad_enabled")
 # What makes a function into one that gives gradients: of torch.func, and of the same names elsewhere.
 GRADIENTS_OF = ("grad", "grad_and_value", "value_and_grad", "vjp")
 # What a package's loop calls of the script: methods of these classes, and functions handed over by these names. They run once a batch or
-# more rarely, so that a clock in them costs nothing.
-CALLED_BY_LOOPS = re.compile(r"(Trainer|Callbacks?|LightningModule|Learner)$")
+# more rarely, so that a clock in them costs nothing; a step of an environment, which runs more often, does much more than a clock.
+CALLED_BY_LOOPS = re.compile(r"(Trainer|Callbacks?|LightningModule|Learner|Env|EnvBase|Wrapper)$")
 HANDED_TO_LOOPS = re.compile(r"collat|^compute_|callback|hook|metric")
 COMPILERS = re.compile(r"compile|script|jit|trace|export|make_graphed_callables|checkpoint|vmap|njit")
 
@@ -198,6 +199,8 @@ def _is_update_itself(call: ast.Call, name: str) -> bool:
         return isinstance(call.func, ast.Attribute) and len(call.args) + len(call.keywords) <= 1
     if name == "grad":
         return isinstance(call.func, ast.Name) or _receiver_name(call) in ("autograd", "func")
+    if name == "replay":  # of a CUDA graph, which may hold a step; not of a buffer of experience, `agent.replay(batch_size)`
+        return not call.args and not call.keywords and GRAPH.search(_receiver_name(call)) is not None
     return name in ("backward", "grad_and_value", "value_and_grad") or name.endswith("_backward")
 
 

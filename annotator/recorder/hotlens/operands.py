@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 from .program import Operator
-from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, why_not
+from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, own_class, why_not
 
 
 class Operands:
@@ -47,6 +47,10 @@ class Operands:
         known = self._tensors.of(tensor)
         if known is None:
             known = self._newcomer(tensor)
+        if known.base is not None and not known.used:
+            known.used = True
+            with self._own():
+                _use_base(known, tensor)
         if known.gradient_of is not None:
             known.gradient_of.used = known.used = True
             return {"gradient": known.gradient_of.number}
@@ -64,10 +68,14 @@ class Operands:
 
     def _newcomer(self, tensor: Any) -> Known:
         """A tensor that none of the operators has made and that did not exist when they began."""
+        import torch
+
         reason = why_not(tensor)
         if reason is not None:
             raise Unreplayable(reason)
         if tensor.grad_fn is not None:
+            if type(tensor) is not torch.Tensor:  # each operator's result is made into one, unseen
+                raise Unreplayable(own_class(tensor))
             raise Unreplayable("gradients flow through code that is no list of operators (torch.func, a function of another language)")
         same = self._tensors.sharing(tensor)
         if same is not None:
@@ -82,9 +90,7 @@ class Operands:
         made = self._tensors.add(tensor)
         known: Any = {"gradient": same.gradient_of.number} if same.gradient_of is not None else {"t": same.number}
         same.used = True
-        geometry = [list(tensor.shape), list(tensor.stride()), tensor.storage_offset()]
-        operator = self._special("aten::as_strided", [known, *geometry])
-        operator.grad, operator.out, operator.shapes = False, made.number, geometry[0]
+        note_view(self._special, known, tensor, made)
         return made
 
     def returned(self, result: Any) -> Any:
@@ -103,6 +109,25 @@ class Operands:
         if isinstance(result, (list, tuple)):
             return [self.returned(each) for each in result]
         return None
+
+
+def note_view(special: Callable[..., Operator], base: dict[str, int], tensor: Any, known: Known) -> Operator:
+    """To the program: `tensor` is a view of a tensor that is there."""
+    operator = special("aten::as_strided", [base, list(tensor.shape), list(tensor.stride()), tensor.storage_offset()])
+    operator.grad, operator.out, operator.shapes = False, known.number, list(tensor.shape)
+    return operator
+
+
+def _use_base(known: Known, tensor: Any) -> None:
+    """A view that was noted (batch_making.py) is used: so is what it is a view of."""
+    base = known.base
+    while base is not None:
+        if not base.used:
+            base.used = True
+            if not base.made:
+                whole = base.reference() if base.reference is not None else None
+                base.facts.update(contents(tensor if whole is None else whole))
+        base = base.base
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

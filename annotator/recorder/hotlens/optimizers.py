@@ -1,4 +1,8 @@
-"""Which optimizers a script makes, and when one of them has stepped."""
+"""Which optimizers a script makes, and when one of them has stepped.
+
+A step that is captured in a CUDA graph is none: nothing runs, and no event that is recorded meanwhile has a time. Each replay of the graph
+is one.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,8 @@ class Optimizers:
         self._told: Callable[[Any], None] | None = None  # of an optimizer that has stepped
         self._in_range: list[tuple[int, Any]] = []  # (thread, optimizer): stepped, torch's range around it still open
         self._scaled: int | None = None  # the optimizer that a GradScaler is stepping
+        self._capturing: Any = None  # a CUDA graph
+        self._captured: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # by graph, the optimizer that stepped last in it
 
     @property
     def exist(self) -> bool:
@@ -78,6 +84,9 @@ class Optimizers:
             return False
 
         def told(optimizer: Any) -> None:
+            if self._capturing is not None:
+                self._captured[self._capturing] = optimizer
+                return
             number = self._numbers.of(optimizer, sys._getframe(1))
             if only is not None and number != only and replaces(optimizer, number):
                 number = only
@@ -103,6 +112,37 @@ class Optimizers:
             self._patches.put(torch.autograd.profiler.record_function, "__exit__", self._after_step_range)
         scaler = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
         self._patches.put(scaler, "step", make)
+        self._watch_graphs()
+
+    def _watch_graphs(self) -> None:
+        import torch
+
+        def begin(capture: Method) -> Method:
+            def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
+                capture(graph, *args, **kwargs)
+                self._capturing = graph
+
+            return capture_begin
+
+        def end(capture: Method) -> Method:
+            def capture_end(graph: Any) -> Any:
+                self._capturing = None
+                return capture(graph)
+
+            return capture_end
+
+        def replayed(replay: Method) -> Method:
+            def replay_(graph: Any) -> Any:
+                result = replay(graph)
+                optimizer = self._captured.get(graph)
+                if optimizer is not None:
+                    self._tell(optimizer)
+                return result
+
+            return replay_
+
+        for name, make in (("capture_begin", begin), ("capture_end", end), ("replay", replayed)):
+            self._patches.put(torch.cuda.CUDAGraph, name, make)
 
     def forget_steps(self) -> None:
         """With the patches taken back nothing is told any more."""

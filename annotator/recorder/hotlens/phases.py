@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Callable
 
@@ -36,6 +37,9 @@ class Phase:
         self.open = True
         self.clock.begin(self.clock.mark())
 
+    def fetched(self, ns: int) -> None:
+        """Within a step a DataLoader without workers has made a batch, which took so long."""
+
     def end_step(self) -> None:
         assert self.clock is not None
         self.clock.end(self.clock.mark())
@@ -60,13 +64,21 @@ class Plain(Phase):
         super().__init__(steps)
         self.faults: list[int | None] = []  # minor page faults of each step
         self._faults_before: int | None = None
+        self.fetching: list[int] = []  # ns of each step in which a DataLoader without workers made batches
+        self._fetching = self._thread = 0
 
     def begin_step(self) -> None:
         self._faults_before = minor_faults()
+        self._fetching, self._thread = 0, threading.get_ident()
         super().begin_step()
+
+    def fetched(self, ns: int) -> None:
+        if threading.get_ident() == self._thread:  # the step does not wait for a thread that fetches ahead
+            self._fetching += ns
 
     def end_step(self) -> None:
         super().end_step()
+        self.fetching.append(self._fetching)
         now = minor_faults()
         self.faults.append(now - self._faults_before if now is not None and self._faults_before is not None else None)
 

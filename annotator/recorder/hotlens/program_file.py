@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -109,25 +110,38 @@ def _is_plain(value: Any) -> bool:
 
 
 def _tensors(program: Program, tree: Tree, numbers: dict[int, int]) -> list[dict[str, Any]]:
-    names = {identity: _full_name(role.owner, role.name, tree) for identity, role in program.parameters.items()}
-    by_number = {known.number: known for known in program.tensors}
+    names = _parameter_names(program, tree)
     storages: dict[int, int] = {}
     rows = []
     for known in program.tensors:
-        kind, name = _kind_and_name(known, by_number, names, tree)
+        kind, name = _kind_and_name(known, names, tree)
         storage = storages.setdefault(known.storage, len(storages))
         rows.append({"id": numbers[known.number], "kind": kind, "name": name, "storage": storage, **known.facts})
     return rows
 
 
-def _kind_and_name(known: Known, by_number: dict[int, Known], names: dict[int, str], tree: Tree) -> tuple[str, str | None]:
+def _parameter_names(program: Program, tree: Tree) -> dict[int, str]:
+    """By identity, each its own: a copy of a model, as its running average, that the step does not call has the same names beside."""
+    names: dict[int, str] = {}
+    taken: Counter[str] = Counter()
+    called_first = sorted(program.parameters.items(), key=lambda item: id(item[1].owner) not in tree.number)
+    for identity, role in called_first:
+        name = _full_name(role.owner, role.name, tree)
+        taken[name] += 1
+        names[identity] = name if taken[name] == 1 else f"{name}#{taken[name]}"
+    return names
+
+
+def _kind_and_name(known: Known, names: dict[int, str], tree: Tree) -> tuple[str, str | None]:
     if known.gradient_of is not None:
-        return "gradient", _kind_and_name(known.gradient_of, by_number, names, tree)[1]
+        return "gradient", _kind_and_name(known.gradient_of, names, tree)[1]
     role = known.role
     if role is None:
         return ("input" if known.used else "other"), None
     if role.kind == "state":
         return "state", f"{role.name} of {names.get(role.parameter, 'a parameter that is gone')}"
+    if role.kind == "parameter":
+        return role.kind, names[role.parameter]
     return role.kind, _full_name(role.owner, role.name, tree)
 
 

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from .batch_making import STAGES, BatchMaking
 from .interception import Interception
 from .operands import Operands, shapes, tensors_in
 from .patches import Method
@@ -37,6 +38,7 @@ class ProgramStep:
         self._interception = Interception(self._called)
         self._surroundings = Surroundings(self, self._interception)
         self._operands = Operands(self._tensors, self.special, self._own)
+        self._batch_making = BatchMaking(self._tensors, self.special)
         self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
 
     # -- start and stop
@@ -63,6 +65,7 @@ class ProgramStep:
             with self.guarded():
                 self.flush()
                 self._mark(END)
+                self._batch_making.leave_out_unused(self.program)
         if self.recording and not self.begun:
             self.refuse("no model was called and no operator worked on what is trained")
         self.recording = False
@@ -136,21 +139,36 @@ class ProgramStep:
     def _called(self, operator: Any, args: Any, kwargs: Any) -> Any:
         from torch.autograd.profiler import record_function
 
-        if not self.recording or not self._surroundings.seen or operator.namespace == "profiler":
+        if not self.recording or not self._surroundings.seen or operator.namespace == "profiler" or _tells_allocator(operator):
             return operator(*args, **kwargs)
         note: Operator | None = None
+        makes_batch = False
         with self.guarded():
-            note = self._before(operator, args, kwargs)
+            makes_batch = self._makes_batch(operator, args, kwargs)
+            note = None if makes_batch else self._before(operator, args, kwargs)
         twice = self._numbers_for_tensors(operator, args, kwargs) if note is not None else 0
         if twice:
             with record_function(f"{TWICE}{twice}"):
                 result = operator(*args, **kwargs)
         else:
             result = operator(*args, **kwargs)
-        if note is not None and self.recording:
+        if self.recording and (makes_batch or note is not None):
             with self.guarded():
-                self._after(note, operator, result)
+                if note is not None:
+                    self._after(note, operator, result)
+                    if note.module is None:
+                        self._batch_making.note_numbers(args, kwargs, result)
+                else:
+                    self._batch_making.note(result)
         return result
+
+    def _makes_batch(self, operator: Any, args: Any, kwargs: Any) -> bool:
+        if not self.begun or self._surroundings.call is not None or self._surroundings.stage() not in STAGES:
+            return False
+        if not self._batch_making.takes(operator, args, kwargs):
+            return False
+        self.flush()
+        return True
 
     def _numbers_for_tensors(self, operator: Any, args: Any, kwargs: Any) -> int:
         """Bytes of the tensors that are made of numbers."""
@@ -276,13 +294,20 @@ def autocast_dtype(device: str) -> str | None:
         return dtype_name(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else None
 
 
+def _tells_allocator(operator: Any) -> bool:
+    """It computes nothing: another stream uses the tensor. A replay has one stream."""
+    return bool(operator._schema.name == "aten::record_stream")
+
+
 def _check_sizes_are_known(operator: Any, args: Any) -> None:
-    """Raises Unreplayable where the size of a result depends on what is in a tensor."""
+    """Raises Unreplayable where the size of a result, or of what is written, depends on what is in a tensor."""
     import torch
 
     tags = getattr(torch, "Tag", None)
     masks = operator._schema.name.startswith("aten::index") and any(
         isinstance(t, torch.Tensor) and t.dtype in (torch.bool, torch.uint8) for a in args[1:2] if isinstance(a, (list, tuple)) for t in a
     )
+    if masks and operator._schema.name.startswith("aten::index_put"):
+        raise Unreplayable(f"how much {operator._schema.name} writes depends on values (a mask)")
     if masks or (tags is not None and tags.dynamic_output_shape in operator.tags and not operator._schema.name.startswith("aten::index")):
         raise Unreplayable(f"the size of what {operator._schema.name} returns depends on values (a mask, unique, nonzero)")

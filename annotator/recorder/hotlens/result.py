@@ -94,6 +94,11 @@ def part(rank: int, past: Sequence[Phase], path: str) -> Part:
     return Part(rank, path, plain_steps(past), measured.durations)
 
 
+def map_step(past: Sequence[Phase]) -> Mapped | None:
+    """Of several the one that called most modules."""
+    return max((p for p in past if isinstance(p, Mapped) and p.done), key=Mapped.reach, default=None)
+
+
 def longest(past: Sequence[Phase]) -> Measured | None:
     """The longest window of measured steps; of two equal ones the later."""
     found = [p for p in past if isinstance(p, Measured) and not isinstance(p, (Mapped, Recorded)) and p.done]
@@ -170,7 +175,7 @@ def recording(
     measured = longest(past)
     assert measured is not None
     plain = plain_steps(past)
-    mapped = max((p for p in past if isinstance(p, Mapped) and p.done), key=Mapped.reach, default=None)
+    mapped = map_step(past)
     fault = mapped.map.fault if mapped is not None and mapped.map is not None else None
     if fault is not None:
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
@@ -214,6 +219,7 @@ def recording(
         program=program,
         memory=memory,
         plain_faults=[n for p in plain_phases(past) for n in p.faults],
+        plain_fetching=[n for p in plain_phases(past) for n in p.fetching],
     )
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from .marks import NOWHERE
 from .patches import Method, Patches, not_compiled
-from .saved_graph import Graph, Reader, TooLarge, nodes, storage_of, tensors_in
+from .saved_graph import DEEPEST, Graph, Reader, TooLarge, nodes, storage_of, tensors_in
 
-DEEPEST = 4  # containers of tensors in arguments and results
 NO_BACKWARD = "the step that was looked at has no backward pass, so nothing is kept for one"
 THREADS = "its forward pass runs on several threads, and which of them has made a node is not known"
 TRANSFORMED = "its backward pass runs within torch.func, whose graph cannot be read"

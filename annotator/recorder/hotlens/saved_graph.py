@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+DEEPEST = 4  # containers of tensors in arguments and results
 MOST_NODES = 300_000  # of one graph; a larger one is not walked
 SAVE_NOTHING = ("AccumulateGrad", "CopyBackwards", "GraphRoot", "UndefinedGrad", "Error")  # of the nodes that are written by hand
 TOO_LARGE = f"the graph of its backward pass has more than {MOST_NODES} nodes"

@@ -12,7 +12,7 @@ import os
 import traceback
 from typing import Any, Callable, TypeVar, cast
 
-from . import bundle, result, store
+from . import batch_sizes, bundle, compilation, result, store
 from .capture import Capture
 from .clocking import Clocking
 from .course import Course, plan
@@ -31,6 +31,7 @@ from .options import Options
 from .phases import Farewell, Measured, Phase
 from .program import COMPILED, SEVERAL, Program
 from .program_step import ProgramStep
+from .replacing import ways
 from .report import RecorderError, Reporter, Warnings
 from .steps import Boundary, StepFinder
 from .tree import model_files
@@ -148,6 +149,10 @@ class Session:
 
     def starting_workers(self, loader: Any) -> contextlib.AbstractContextManager[None]:
         return self.worker_lines.starting(loader) if not self.over else contextlib.nullcontext()
+
+    def on_fetched(self, ns: int) -> None:
+        if self.course is not None:
+            self.course.fetched(ns)
 
     @_harmless
     def on_exhausted(self, iterator: Any) -> None:
@@ -290,7 +295,7 @@ class Session:
     def _refuse_program(self) -> None:
         """Where it is known already that a step's operators do not make it again."""
         assert self.hooks is not None
-        why = SEVERAL if self.delivery.ranks is not None else COMPILED if self.hooks.compiles else missing()
+        why = SEVERAL if self.delivery.ranks is not None else COMPILED if self.hooks.compiles and compilation.look() else missing()
         self.delivery.program = Program(refused=why) if why is not None else None
 
     def _program_step(self) -> ProgramStep:
@@ -430,8 +435,22 @@ class Session:
         batches = self.finder.batches_per_step(self.course.boundary)
         if batches is not None:
             self.delivery.worker_lines = self.worker_lines.of(self.hooks.loaders.samplers_of(batches[0]))
+        if self.delivery.batch_size is None:
+            self._look_for_batch_size()
         graphs = self.hooks.graphs if self.hooks.compiles else None
         self.delivery.write(self.course, self.samples, self.held, graphs, end)
+
+    def _look_for_batch_size(self) -> None:
+        """Without a DataLoader it is the number that is called so, where the models that the step trains get so many samples."""
+        assert self.course is not None
+        mapped = result.map_step(self.course.past)
+        if mapped is None or mapped.map is None:
+            return
+        for way in ways(self.options.argv, batch_sizes.script(self.options.argv), None):
+            batches = mapped.map.calls.batches_of(way.was)
+            if batches is not None and way.was > 1:
+                self.delivery.batch_size, self.samples = way.was, way.was * batches
+                return
 
     # -- small facts
 

@@ -26,7 +26,7 @@ class Role:
     kind: str  # parameter, buffer, state
     owner: Any = None  # the module that has it
     name: str = ""  # in its module; of a state its name in the optimizer
-    parameter: int = 0  # of a state: identity of its parameter
+    parameter: int = 0  # identity of the parameter that it is, or whose state it is
 
 
 @dataclass
@@ -40,6 +40,9 @@ class Known:
     facts: dict[str, Any] = field(default_factory=dict)
     gradient_of: Known | None = None
     requires_grad: bool = False  # when it was last seen
+    origin: str | None = None  # of what is no part of the model's work (batch_making.py): data, numbers
+    base: Known | None = None  # of such a view
+    left_out: bool = False
     used: bool = False
     died: bool = False
     reference: Any = None
@@ -54,6 +57,7 @@ class Tensors:
         self.whole = False  # everything that existed when the step began is known
         self._by_id: dict[int, Known] = {}
         self._sharing: dict[int, set[int]] = {}  # storage -> numbers of living tensors
+        self._storages: dict[int, Any] = {}  # weak references, so that no later storage gets the address of one that is gone
         self._roles: dict[int, Role] = {}
 
     # -- before the step
@@ -65,7 +69,7 @@ class Tensors:
             for name, parameter in module._parameters.items():
                 if parameter is not None:
                     parameters.setdefault(id(parameter), parameter)
-                    self._roles.setdefault(id(parameter), Role("parameter", module, name))
+                    self._roles.setdefault(id(parameter), Role("parameter", module, name, id(parameter)))
             for name, buffer in module._buffers.items():
                 if buffer is not None:
                     self._roles.setdefault(id(buffer), Role("buffer", module, name))
@@ -73,7 +77,7 @@ class Tensors:
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     if parameters.setdefault(id(parameter), parameter) is parameter:
-                        self._roles.setdefault(id(parameter), Role("parameter", None, f"parameter{len(parameters) - 1}"))
+                        self._roles.setdefault(id(parameter), Role("parameter", None, f"parameter{len(parameters) - 1}", id(parameter)))
             for parameter, state in optimizer.state.items():
                 for name, tensor in _named_tensors(state, "", DEEPEST_STATE):
                     self._roles.setdefault(id(tensor), Role("state", None, name, id(parameter)))
@@ -109,7 +113,12 @@ class Tensors:
         return known
 
     def add(self, tensor: Any, made: bool = True) -> Known:
+        from torch.multiprocessing import reductions
+
         storage = tensor.untyped_storage()._cdata
+        if storage not in self._storages:
+            weak: Any = reductions.StorageWeakRef
+            self._storages[storage] = weak(tensor.untyped_storage())
         known = Known(len(self.rows), storage, made, requires_grad=tensor.requires_grad)
         key = id(tensor)
         rows, sharing, dead = self._by_id, self._sharing, self.dead
@@ -144,10 +153,11 @@ class Tensors:
             known.reference = None
         self._by_id.clear()
         self._sharing.clear()
+        self._storages.clear()
 
     def listed(self) -> list[Known]:
         """What existed before the step and belongs into its list: what was used, what was let go, and what keeps such memory."""
-        own = [k for k in self.rows if not k.made]
+        own = [k for k in self.rows if not k.made and not k.left_out]
         wanted = [k for k in own if k.used or k.died]
         storages = {k.storage for k in wanted if k.died}
         return [k for k in own if k.used or k.died or k.storage in storages]
@@ -172,10 +182,14 @@ def why_not(tensor: Any) -> str | None:
     if tensor.is_quantized or tensor.is_nested or tensor.device.type == "meta":
         return "it uses a quantized, nested or meta tensor"
     if hasattr(tensor, "__tensor_flatten__") or torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python):
-        return f"it uses tensors of a class of their own ({type(tensor).__name__})"
+        return own_class(tensor)
     if is_transformed(tensor):
         return "it uses tensors within torch.func (vmap, grad), which stand for several"
     return None
+
+
+def own_class(tensor: Any) -> str:
+    return f"it uses tensors of a class of their own ({type(tensor).__name__})"
 
 
 def is_transformed(tensor: Any) -> bool:

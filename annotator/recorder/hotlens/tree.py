@@ -72,10 +72,11 @@ def _alive(capture: Capture, calls: list[ModuleCall]) -> list[Any]:
 
 
 def _ranked_roots(alive: list[Any], calls: list[ModuleCall], files: Files) -> list[tuple[Any, str]]:
-    """The main model first: what is trained before a teacher or an encoder that is not, most bytes, then in order of the first call."""
+    """The main model first: what is trained before a teacher or an encoder that is not, most bytes, then what was made first. Which one is
+    called first may differ from step to step (a policy that acts now and then)."""
     outermost = [c for c in calls if c.parent < 0 and not c.in_backward]
     roots = _called_roots(alive, outermost, files) if outermost else [m for m in _tops(alive) if _has_parameters(m) or _is_criterion(m)]
-    order = {id(m): i for i, m in enumerate(roots)}
+    order = {id(m): i for i, m in enumerate(alive)}
     roots.sort(key=lambda m: (-parameter_bytes(m, trained=True), -parameter_bytes(m), order[id(m)]))
     scalar = {id(c.module) for c in outermost if c.scalar_result}
     return [(m, _role(m, i == 0, id(m) in scalar)) for i, m in enumerate(roots)]

@@ -37,6 +37,9 @@ class Watched:
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
         self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
+        self._first_ns: list[int] = []  # counted in the first watched update, with calls and the loops that it ended in
+        self._first_calls: list[int] = []
+        self._first_loops: list[int] = []
         self.running = 0  # the statement that was at work when the last update was made
         self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
 
@@ -68,6 +71,21 @@ class Watched:
             self.in_watched[statement] += counts
             if counts and len(self.times_ns[statement]) < MOST_TIMES:
                 self.times_ns[statement].append(ns)
+
+    def remember_first(self) -> None:
+        """The first watched update is noted and settled, and nothing else was counted."""
+        self._first_ns, self._first_calls, self._first_loops = list(self._watch_before), list(self._calls_before), list(self.loops)
+
+    def leave_out_first(self, worked: dict[int, int]) -> None:
+        """At a boundary: as if the first watched update, in which these were at work, had not been watched."""
+        watch = self.clock.watch
+        watch.total_ns[:] = [ns - first for ns, first in zip(watch.total_ns, self._first_ns)]
+        watch.calls[:] = [calls - first for calls, first in zip(watch.calls, self._first_calls)]
+        self.loops = [made - first for made, first in zip(self.loops, self._first_loops)]
+        for statement in worked:
+            self.in_watched[statement] -= 1
+            del self.times_ns[statement][:1]
+        self.settle(True)
 
     def not_reached(self) -> list[int]:
         """The lines, from 1, of statements that may train, too, and have not begun."""
@@ -117,6 +135,38 @@ class Watched:
         """Times in the watched update that ends."""
         total = self.clock.watch.total_ns
         total[:] = [then + int((now - then) * ratio) for now, then in zip(total, self._watch_before)]
+
+    def _since(self) -> list[int]:
+        """By number, ns counted since the last watched update."""
+        return [now - then for now, then in zip(self.clock.watch.total_ns, self._watch_before)]
+
+    def in_loops_ns(self) -> int:
+        """Counted since the last watched update, in loops that made updates."""
+        return sum(ns for number, ns in enumerate(self._since()) if self._in_loops(number))
+
+    def held_ns(self) -> int:
+        """The same of the statement that was at work when the last update was made."""
+        return sum(ns for number, ns in enumerate(self._since()) if self._same(number, self.running))
+
+    def keep_loops(self) -> None:
+        """Takes back what was counted since the last watched update outside of loops that made updates."""
+        self._keep([ns if self._in_loops(number) else 0 for number, ns in enumerate(self._since())])
+
+    def keep_held(self, most_ns: int) -> None:
+        """The same of all but the statement that was at work when the last update was made, and of that what is more than `most_ns`."""
+        self._keep([min(ns, most_ns) if self._same(number, self.running) else 0 for number, ns in enumerate(self._since())])
+
+    def _keep(self, since: list[int]) -> None:
+        watch = self.clock.watch
+        watch.total_ns[:] = [then + ns for then, ns in zip(self._watch_before, since)]
+        watch.calls[:] = [now if ns else then for now, then, ns in zip(watch.calls, self._calls_before, since)]
+
+    def _in_loops(self, number: int) -> bool:
+        return any(self.loops[loop] for loop in self._loops_around(number))
+
+    def _same(self, number: int, other: int) -> bool:
+        same = self.clock.plan.same
+        return same.get(number, number) == same.get(other, other)
 
     def add_rows(
         self, file: int, loops: list[dict[str, Any]], statements: list[dict[str, Any]], updates: int, more: dict[int, int]
