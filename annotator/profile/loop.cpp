@@ -113,6 +113,11 @@ Update mean_update(const Profile& profile) {
   return profile.loop ? mean_update(*profile.loop) : Update{.step = profile.plain_step.value_or(profile.step_wall())};
 }
 
+Ns headline_whole(const Profile& profile) {
+  if (!profile.has_device() || profile.steps.empty()) return profile.step_wall();
+  return std::max(mean_update(profile).step, profile.steps[profile.representative].device);
+}
+
 bool is_negligible(const Update& update) {
   constexpr int kTelling = 20;  // one part in so many
   return update.rare * kTelling < update.step + update.rare;

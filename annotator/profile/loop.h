@@ -15,8 +15,9 @@
 namespace hotlens::profile {
 
 struct LoopStatement {
-  Site site;         // of a compound statement its header; `end_column` is not known
-  std::string kind;  // "statement", "for", "while", "if", "with", "loop": one that leads to no update, as a whole
+  Site site;             // of a compound statement its header; `end_column` is not known
+  std::string kind;      // "statement", "for", "while", "if", "with", "loop": one that leads to no update, as a whole
+  bool in_loop = false;  // in its function a loop that makes updates is around it
   std::int64_t calls = 0;
   Ns timed{};                                      // of these calls, with everything that they called
   Ns total{};                                      // the same, had each kind of update come as often among those watched as it comes
@@ -42,8 +43,9 @@ struct Loop {
   Ns behind{};               // what the device had still to do of them when the host was done: the host ran ahead of it, and never waited
   Ns startup{};              // from the start of the script to the end of the first update
   std::vector<LoopStatement> statements;
-  Ns rare{};  // of `watched`, in statements that come now and then
+  Ns rare{};  // of `watched`, in statements that come now and then, or in a package's updates that have such statements
   std::optional<Processors> processors;
+  std::optional<Ns> slow_first;  // the first update watched, where it was left out for being several times as long as those behind it
 };
 
 // The header of the loop over batches, which fetches one and does nothing else; the longest of several. nullptr where that is not certain.
@@ -75,7 +77,7 @@ std::vector<LoopFunction> functions(const Loop& loop);
 std::string_view called_name(std::string_view function);
 bool is_called_in(std::string_view line, std::string_view called_name);
 
-// Loop::rare of these statements. Of a loop that is a package's own at least so much: its parts are known as far as they are the script's.
+// Of these statements. Of a loop that is a package's own at least so much: its parts are known as far as they are the script's.
 Ns rare_time(const Loop& loop);
 // The share of an update that a step without rare statements takes: what a share of a profiled step is to be multiplied by.
 double usual_share(const Loop& loop);
@@ -90,6 +92,9 @@ struct Update {
 Update mean_update(const Loop& loop);
 // Of the loop; where none was watched the step without a profiler, else the shown one.
 Update mean_update(const Profile& profile);
+// What headlines of modules (profile.h) are shares of. Host time of the profiled step is a share of that step: a profiler makes both
+// longer. Device time, which it leaves as it is, is a share of a step without one; that is never less than what the device did.
+Ns headline_whole(const Profile& profile);
 // Too little to be worth a word.
 bool is_negligible(const Update& update);
 // The share of the machine's processors that other programs had, where they were scarce: hardly one was idle, and the others had more than

@@ -274,6 +274,7 @@ struct Profile {
   std::optional<Ns> plain_step;     // without a profiler: mean update of the watched loop, else the median of the steps timed so
   std::optional<Ns> profiled_step;  // the measured one that is shown
   std::optional<std::int64_t> samples_per_step;
+  std::optional<std::int64_t> batch_size;     // a part of it where gradients of several batches are accumulated
   std::optional<PageFaults> page_faults;      // of a run that tells
   std::vector<RankTimes> ranks;               // of a bundle with several, in its order; else empty
   std::int64_t rank = 0;                      // the one that everything else here is of

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "annotator/profile/build/module_name.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 
 namespace hotlens::report {
@@ -39,8 +40,8 @@ class Folder {
       forward_.push_back(profile::headline(profile.shown(row.forward), device));
       backward_.push_back(profile::headline(profile.shown(row.backward), device));
     }
-    const Ns step = profile.steps.empty() ? Ns{} : profile.steps[profile.representative].wall;
-    smallest_ = Ns{static_cast<std::int64_t>(options.min_share * static_cast<double>(step.count()))};
+    const Ns whole = profile.steps.empty() ? Ns{} : profile::headline_whole(profile);
+    smallest_ = Ns{static_cast<std::int64_t>(options.min_share * static_cast<double>(whole.count()))};
   }
 
   std::vector<Fold> roots() const {

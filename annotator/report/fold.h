@@ -18,7 +18,7 @@ namespace hotlens::report {
 struct FoldOptions {
   bool equal = true;
   bool lift = true;
-  double min_share = 0.005;  // of the step; 0: no merging
+  double min_share = 0.005;  // of profile::headline_whole(); 0: no merging
   double dominant = 0.9;     // of its parent's time: what an only child must hold to be lifted
 };
 constexpr FoldOptions kUnfolded{.equal = false, .lift = false, .min_share = 0};

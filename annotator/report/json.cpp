@@ -156,6 +156,7 @@ class JsonWriter {
     time("rare_ns", mean_update(loop).rare);
     if (loop.behind > Ns{}) time("behind_ns", loop.behind);
     time("startup_ns", loop.startup);
+    if (loop.slow_first) time("slow_first_ns", *loop.slow_first);
     if (loop.processors) {
       json_.object("processors", [&] {
         json_.member("count", loop.processors->count);

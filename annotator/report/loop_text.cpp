@@ -181,6 +181,9 @@ class LoopWriter {
     if (const auto others = share_of_others(loop_)) {
       line("the machine was busy: other programs had " + format::share(*others) + " of its processors, so times are longer than alone");
     }
+    if (loop_.slow_first) {
+      line("left out: the first update watched, " + readable(*loop_.slow_first) + ", with no work that those behind it did not have");
+    }
     if (functions_.empty()) return;
     const LoopFunction& main = functions_.front();
     rows(main, &LoopStatement::total, loop_.watched, loop_.updates);
@@ -199,10 +202,12 @@ class LoopWriter {
     }
   }
 
-  // Statements of the loop that no update ran: an evaluation that comes later.
+  // Statements of the loop that no update ran: an evaluation that comes later. What stands before or behind it in its function is none.
   void unseen(const LoopFunction& main) {
     std::string places;
+    const bool holds_the_loop = std::ranges::any_of(main.statements, &LoopStatement::in_loop);
     for (const LoopStatement* each : main.statements) {
+      if (holds_the_loop && !each->in_loop) continue;
       if (each->calls > 0 || each->total > Ns{} || each->startup_calls > 0 || leaves_the_loop(quote_(each->site))) continue;
       places += (places.empty() ? "" : ", ") + place(each->site);
     }

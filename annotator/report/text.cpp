@@ -4,6 +4,7 @@
 #include "annotator/causes/usage.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/build/module_name.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/statistics.h"
 #include "annotator/report/compiled_text.h"
 #include "annotator/report/fold.h"
@@ -157,7 +158,9 @@ class TextWriter {
   // The names are as wide as the longest asks for, so that the numbers stand in columns.
   void modules() {
     if (profile_.modules.empty()) return;
-    title("Modules");
+    const Ns whole = headline_whole(profile_);
+    title(whole == shown_step().wall ? "Modules"
+                                     : "Modules, device time, shares of " + readable(whole) + " for a step without the profiler");
     std::vector<ModuleRow> rows;
     for (const Fold& row : fold(profile_, options_.unfold ? kUnfolded : FoldOptions{})) branch(row, 0, rows);
     std::size_t columns = kNameColumns;
@@ -183,8 +186,8 @@ class TextWriter {
     const Ns forward = profile::headline(profile_.shown(some.forward), device_);
     const Ns backward = profile::headline(profile_.shown(some.backward), device_);
     line(left("  " + std::to_string(some.modules.size()) + " × " + shortened(first.class_name, 24) + ", not known in which", columns) +
-         right(readable(forward), 10) + right(readable(backward), 10) + right(percent(forward + backward, shown_step().wall), 9) + "   " +
-         shortened(first.path, 40) + " and others");
+         right(readable(forward), 10) + right(readable(backward), 10) + right(percent(forward + backward, headline_whole(profile_)), 9) +
+         "   " + shortened(first.path, 40) + " and others");
   }
 
   // "20" of "Linear_20" after "Linear_3": what a range of numbered names needs not say twice.
@@ -215,7 +218,7 @@ class TextWriter {
     const std::string indent(std::min<std::size_t>(depth, 40) * 2 + 2, ' ');
     const bool known = std::ranges::any_of(row.modules, [&](profile::ModuleId id) { return profile_.at(id).backward_known; });
     std::string numbers = right(readable(row.forward), 10) + right(known ? readable(row.backward) : "unknown", 10) +
-                          right(known ? percent(row.forward + row.backward, shown_step().wall) : "unknown", 9);
+                          right(known ? percent(row.forward + row.backward, headline_whole(profile_)) : "unknown", 9);
     if (row.kind == Fold::Kind::small) {
       rows.push_back({indent + std::to_string(row.modules.size()) + " smaller", std::move(numbers), true});
       return;

@@ -17,10 +17,14 @@ std::string place(const profile::Finding& finding) {
   return "  " + harmless(finding.file) + (finding.line ? ":" + std::to_string(*finding.line + 1) : std::string());
 }
 
+// Of a step that takes so much, where the change makes it take `ratio` of that.
+Ns saved_at(double ratio, Ns step) {
+  return Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))};
+}
+
 // As foretold, else at most.
 Ns saved_by(const profile::Finding& finding, Ns step) {
-  const double ratio = finding.foretold ? finding.foretold->ratio : finding.least_ratio;
-  return Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))};
+  return saved_at(finding.foretold ? finding.foretold->ratio : finding.least_ratio, step);
 }
 
 }  // namespace
@@ -34,6 +38,13 @@ std::string about(const profile::Foretold& step) {
   return "≈ " + change_text(step.ratio) + " (" + change_text(step.low) + " to " + change_text(step.high) + ")";
 }
 
+std::string evidence_text(const profile::Finding& finding, const profile::Verdict::Evidence& evidence, std::optional<Ns> step) {
+  constexpr std::int64_t kTelling = 10;  // one part in so many
+  const Ns saved = step ? saved_at(finding.least_ratio, *step) : finding.at_most;
+  const bool apart = std::chrono::abs(finding.at_most - saved) * kTelling > saved;
+  return evidence.what + ", " + readable(evidence.time) + (apart ? " (profiled)" : "");
+}
+
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style) {
   const std::string gain = finding.foretold ? about(*finding.foretold) : change_text(finding.least_ratio);
   const Ns saved = saved_by(finding, step);
@@ -41,7 +52,7 @@ std::string finding_text(const profile::Finding& finding, Ns step, const format:
                      "\n  " + (finding.foretold ? "" : "at most ") + std::string(style.faster) + gain + std::string(style.off) + ": " +
                      readable(step) + " → " + readable(step - saved) + "\n";
   for (const profile::Verdict::Evidence& evidence : finding.evidence) {
-    text += "  now: " + harmless(evidence.what) + ", " + readable(evidence.time) + "\n";
+    text += "  now: " + harmless(evidence_text(finding, evidence, step)) + "\n";
   }
   for (const std::string& condition : finding.assumes) text += "  if: " + harmless(condition) + "\n";
   return text;

@@ -1,6 +1,7 @@
 // Findings as people and as scripts read them (annotator/report/FORMATS.md).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "annotator/common/format.h"
@@ -14,6 +15,9 @@ std::string findings_text(const profile::Profile& profile, const format::Style& 
 
 // One change with its evidence; `step`: what a step takes without it, profiled or not. The gain is the same part of both.
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style);
+
+// "the device idles, 71.4 ms (profiled)": evidence is of the profiled step, which is said beside a `step` of another length.
+std::string evidence_text(const profile::Finding& finding, const profile::Verdict::Evidence& evidence, std::optional<Ns> step);
 
 // Members of an object: those of an item of hotlens.whatif/1.
 void write_finding(JsonText& json, const profile::Finding& finding, Ns step);

@@ -29,7 +29,7 @@ class Finder {
     if (map_) call_of_module_.assign(map_->module_parent.size(), kNothing);
     if (map_) parts_.emplace(*map_, owners_);
     for (std::uint32_t node = 0; node < forest.size(); ++node) {
-      if (forest.kind[node] == Kind::line) executed_.insert(forest.value[node]);
+      if (forest.kind[node] == Kind::line && !is_left_out(node)) executed_.insert(forest.value[node]);
     }
   }
 
@@ -47,6 +47,7 @@ class Finder {
     for (std::uint32_t node = thread.begin; node < thread.end; ++node) {
       Owner& owner = owners_.of[node];
       if (forest_.parent[node] != kNoNode) owner = owners_.of[forest_.parent[node]];
+      if (is_left_out(node)) continue;
       switch (forest_.kind[node]) {
         case Kind::stage:
           if (!trains_inside(node)) enter_stage(owner, static_cast<Stage>(forest_.value[node]));
@@ -85,6 +86,12 @@ class Finder {
           break;
       }
     }
+  }
+
+  // Of a step that the recorder tried to map before the one that it kept: its marks have other meanings.
+  bool is_left_out(std::uint32_t node) const {
+    if (map_ == nullptr || steps_.by != Steps::By::profiler || steps_.spans.empty()) return false;
+    return forest_.start[node] < steps_.spans.front().start || forest_.start[node] >= steps_.spans.back().end;
   }
 
   // What gives the training loop its items, by the recorder's mark, and trains itself (`for loss in train_steps(model)`): no fetch.

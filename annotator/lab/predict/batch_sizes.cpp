@@ -16,7 +16,8 @@ constexpr double kMostDifference = 0.0002, kMostDifferenceOfBlocks = 0.02;  // o
 // How far the replay's own growth may be off, as a share of it: the worst of eight prototypes at four times the size was 10.6 % of the
 // step.
 constexpr double kReplayError = 0.1;
-constexpr double kPage = 4096;  // bytes
+constexpr double kFetchingError = 0.2;  // of the growth: what a batch takes beside its samples does not grow
+constexpr double kPage = 4096;          // bytes
 __extension__ using Wide = __int128;
 
 BlockSegment segment(const json& one) {
@@ -149,7 +150,8 @@ std::optional<StepTime> measured_time(const std::vector<Ns>& real) {
   return StepTime{.step = sample.median, .low = std::max(sample.median - half, Ns{1}), .high = sample.median + half};
 }
 
-std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, const Replays& recorded, const Replays& other) {
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, Ns fetching, const Replays& recorded,
+                                  const Replays& other) {
   const std::vector<Ns> differences = growth(recorded, other);
   if (real.empty() || differences.empty()) return std::nullopt;
   const profile::Sample base = profile::sample(real), grown = profile::sample(differences);
@@ -160,13 +162,16 @@ std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults&
   // A replay that is slower than the script leaves nothing for Python: the machine was another one then, and its speed is divided out.
   const double replayed = static_cast<double>(profile::sample(recorded.wall).median.count());
   const double without = static_cast<double>(base.median.count()) - filled;
-  const double pace = replayed > 0 ? std::min(without / replayed, 1.0) : 1;
+  const double fetched = std::clamp(static_cast<double>(fetching.count()), 0.0, without);
+  const double pace = replayed > 0 ? std::min((without - fetched) / replayed, 1.0) : 1;
+  const double times = recorded.batch > 0 ? static_cast<double>(other.batch) / static_cast<double>(recorded.batch) : 1;
+  const double fetching_grows = fetched * (times - 1);
   const double growth_ns = pace * static_cast<double>(grown.median.count());
   const double most = pages(other) * each;
-  const Ns least{std::llround(without + growth_ns)};
+  const Ns least{std::llround(without + growth_ns + fetching_grows)};
   if (least <= Ns{}) return std::nullopt;
   const double chance = profile::kTwoSigma * std::sqrt(base.variance + pace * pace * grown.variance);
-  const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns))};
+  const Ns half{std::llround(chance + kReplayError * std::abs(growth_ns) + kFetchingError * std::abs(fetching_grows))};
   return StepTime{.step = least + Ns{std::llround(share * most)},
                   .low = std::max(least - half, Ns{1}),
                   .high = least + Ns{std::llround(most)} + half,
@@ -178,7 +183,13 @@ Result<BatchSizes> read_batch_sizes(std::string_view written) {
   try {
     const json document = json::parse(written);
     if (text_member(document, "schema") != "hotlens.predict/1") return std::unexpected(other);
-    BatchSizes read{.profile = text_member(document, "profile"), .checks = {}, .points = {}, .refused = {}, .end = end_of(document)};
+    BatchSizes read{.profile = text_member(document, "profile"),
+                    .batches = std::max(document.value("batches_per_step", std::int64_t{1}), std::int64_t{1}),
+                    .checks = {},
+                    .points = {},
+                    .refused = {},
+                    .end = end_of(document),
+                    .not_replayed = Ns{document.value("not_replayed_ns", std::int64_t{0})}};
     for (const json& point : document.at("points")) {
       const auto method = method_named(text_member(point, "method"));
       if (!method) return std::unexpected(other);

@@ -1,7 +1,8 @@
 // What another batch size would cost, from replays of the recorded step.
 //
 // Time is added, not scaled: what Python takes does not grow with the batch, so T(b) = T(real) + replay(b) - replay(recorded size), of
-// replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. A replay has no page faults;
+// replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. A DataLoader without workers
+// makes a batch sample by sample: that part of the step grows with the size. A replay has no page faults;
 // those of the script are taken to grow with the memory that a step needs. Whether a script has them at a size is chance: a small change of
 // the heap starts or ends them. The interval reaches from none to one for each page that a step needs.
 //
@@ -96,8 +97,9 @@ struct StepFaults {
 };
 // Nullopt where there is no time.
 std::optional<StepTime> measured_time(const std::vector<Ns>& real);
-// `real`: steps of the recorded size. Nullopt where one of them has no times.
-std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, const Replays& recorded, const Replays& other);
+// `real`: steps of the recorded size, `fetching`: the part of such a step that makes its batches. Nullopt where one of them has no times.
+std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults& faults, Ns fetching, const Replays& recorded,
+                                  const Replays& other);
 
 enum class Method : std::uint8_t { run, replay, line };
 std::string_view name(Method method);
@@ -112,15 +114,19 @@ struct Point {
 
 struct BatchSizes {
   std::string profile;
+  std::int64_t batches = 1;       // that a step has, where their gradients are accumulated
   std::vector<SelfCheck> checks;  // of the recorded sizes
   std::vector<Point> points;      // by batch size
   std::vector<Refusal> refused;
-  std::optional<MemoryEnd> end;
+  std::optional<MemoryEnd> end = {};
+  Ns not_replayed{};  // of the measured step: neither operators nor what a loader makes; taken to be the same at every size
 };
 
 std::string as_json(const BatchSizes& predicted);
 // What as_json() wrote; the error: it is something else.
 Result<BatchSizes> read_batch_sizes(std::string_view text);
+// Where the point has a time.
+double samples_per_second(const BatchSizes& predicted, const Point& point);
 // Samples per second at `point` for each one at `base`: 1.2 is a fifth more. Nullopt where one of them has no time.
 struct Rate {
   double ratio = 0, low = 0, high = 0;

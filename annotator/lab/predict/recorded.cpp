@@ -54,16 +54,18 @@ std::optional<std::int64_t> number(const json& object, const char* key) {
   return found->get<std::int64_t>();
 }
 
-// Steps of a few updates, as long on average as the one that is shown everywhere, which is of many.
-std::vector<Ns> as_shown(std::vector<Ns> steps, const fs::path& bundle, const profile::Manifest& manifest) {
+// How much longer than these steps of a few updates the one is that is shown everywhere, which is of many.
+double as_shown(const std::vector<Ns>& steps, const fs::path& bundle, const profile::Manifest& manifest) {
   const auto shown = profile::shown_step(bundle, manifest);
-  if (!shown || steps.empty()) return steps;
+  if (!shown || steps.empty()) return 1;
   constexpr double kMost = 100;  // times as long: no two ways of timing one loop differ by so much
   const auto median = static_cast<double>(profile::sample(steps).median.count());
   const double ratio = median > 0 ? static_cast<double>(shown->count()) / median : 0;
-  if (ratio < 1 / kMost || ratio > kMost) return steps;
-  for (Ns& step : steps) step = Ns{std::llround(static_cast<double>(step.count()) * ratio)};
-  return steps;
+  return ratio < 1 / kMost || ratio > kMost ? 1 : ratio;
+}
+
+Ns times(Ns time, double ratio) {
+  return Ns{std::llround(static_cast<double>(time.count()) * ratio)};
 }
 
 // `known`: the batch size that the manifest gives this program.
@@ -73,6 +75,7 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   if (!text) return std::unexpected(text.error());
   Recorded recorded{.id = manifest.id,
                     .torch = manifest.torch,
+                    .argv = manifest.argv,
                     .steps = manifest.plain_steps,
                     .faults = profile::usual(manifest.plain_faults),
                     .document = json::parse(*text, nullptr, false)};
@@ -89,9 +92,13 @@ Result<Recorded> read_program(const profile::Manifest& manifest, const fs::path&
   const std::int64_t peak = measured ? number(*allocator, "peak_bytes").value_or(0) : 0;
   if (peak <= 0) return std::unexpected(unusable("the recorded program has no peak to check a replay with; record it again", bundle));
   recorded.batch = std::max<std::int64_t>(batch, 0);
+  if (const std::int64_t one = manifest.batch_size.value_or(0); one > 0) {
+    recorded.batches = std::max<std::int64_t>(manifest.samples_per_step.value_or(one) / one, 1);
+  }
   recorded.peak = Bytes{peak};
   const auto device = document.find("device");
   recorded.on_cpu = device == document.end() || !device->is_string() || !device->get_ref<const std::string&>().starts_with("cuda");
+  if (recorded.on_cpu) recorded.fetching = profile::median(manifest.plain_fetching);
   return recorded;
 }
 
@@ -105,7 +112,10 @@ Result<Recorded> read_step(const fs::path& bundle) {
   }
   const auto& sized = manifest->sized_programs;
   auto recorded = read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
-  if (recorded) recorded->steps = as_shown(std::move(recorded->steps), bundle, *manifest);
+  if (!recorded) return recorded;
+  const double ratio = as_shown(recorded->steps, bundle, *manifest);
+  for (Ns& step : recorded->steps) step = times(step, ratio);
+  recorded->fetching = times(recorded->fetching, ratio);
   return recorded;
 }
 

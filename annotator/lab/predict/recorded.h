@@ -13,10 +13,13 @@ namespace hotlens::lab {
 
 struct Recorded {
   std::string id, torch;
-  std::int64_t batch = 0;   // 0: not known
-  Bytes peak{};             // of the allocator, in the recorded step
-  std::vector<Ns> steps;    // without any profiler; their median is the step that is shown
-  std::int64_t faults = 0;  // minor page faults of such a step
+  std::vector<std::string> argv;  // as given to `hotlens run`
+  std::int64_t batch = 0;         // 0: not known
+  std::int64_t batches = 1;       // that a step has, where their gradients are accumulated
+  Bytes peak{};                   // of the allocator, in the recorded step
+  std::vector<Ns> steps;          // without any profiler; their median is the step that is shown
+  std::int64_t faults = 0;        // minor page faults of such a step
+  Ns fetching{};  // of such a step what a DataLoader without workers takes to make its batches; 0 beside a device, which works meanwhile
   bool on_cpu = true;
   nlohmann::json document;  // program.json
 };

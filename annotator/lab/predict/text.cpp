@@ -11,17 +11,13 @@
 namespace hotlens::lab {
 namespace {
 
-constexpr double kMuch = 0.1;  // of the step
+constexpr double kMuch = 0.1, kMuchPython = 0.25;  // of the step
 
 using format::harmless;
 using format::readable;
 using format::right;
 
-double samples_per_second(const Point& point) {
-  return static_cast<double>(point.batch) / std::chrono::duration<double>(point.time->step).count();
-}
-
-void write_point(JsonText& json, const Point& point) {
+void write_point(JsonText& json, const BatchSizes& of, const Point& point) {
   json.member("batch_size", point.batch);
   json.member("measured", point.method == Method::run);
   if (point.time) {
@@ -29,7 +25,7 @@ void write_point(JsonText& json, const Point& point) {
     json.member("low_ns", point.time->low.count());
     json.member("high_ns", point.time->high.count());
     if (point.time->faults > Ns{}) json.member("page_faults_ns", point.time->faults.count());
-    json.member("samples_per_s", samples_per_second(point));
+    json.member("samples_per_s", samples_per_second(of, point));
   }
   json.member("peak_bytes", count(point.peak));
   json.member("method", name(point.method));
@@ -43,10 +39,10 @@ void write_refusal(JsonText& json, const Refusal& refusal) {
   json.member("reason", refusal.reason);
 }
 
-std::string row(const Point& point) {
+std::string row(const BatchSizes& of, const Point& point) {
   const std::string time = point.time ? readable(point.time->step) : "";
   const std::string interval = point.time ? readable(point.time->low) + " .. " + readable(point.time->high) : "";
-  const std::string rate = point.time ? fmt::format("{:.4g}", samples_per_second(point)) : "";
+  const std::string rate = point.time ? fmt::format("{:.4g}", samples_per_second(of, point)) : "";
   return right(std::to_string(point.batch), 10) + right(time, 11) + right(rate, 12) + right(readable(point.peak), 11) + "  " +
          format::left(interval, 22) + "  " + (point.method == Method::run ? "measured" : point.note);
 }
@@ -67,6 +63,17 @@ std::string about_faults(const BatchSizes& predicted) {
       most->batch, readable(most->time->faults), profile::kKeepsFreed);
 }
 
+// What Python takes need not stay the same: a script may make its batches by itself.
+std::string about_the_rest(const BatchSizes& predicted) {
+  const auto measured = std::ranges::find(predicted.points, Method::run, &Point::method);
+  if (measured == predicted.points.end() || !measured->time) return {};
+  if (static_cast<double>(predicted.not_replayed.count()) < kMuchPython * static_cast<double>(measured->time->step.count())) return {};
+  return fmt::format(
+      "At batch size {}, {} of the step are beside its operators: Python, taken to be the same at every size. Where the script makes its "
+      "batches without a DataLoader it grows, and the step with it.\n",
+      measured->batch, readable(predicted.not_replayed));
+}
+
 std::string about_memory(const MemoryEnd& end) {
   const std::string memory = readable(end.memory) + (end.whose.empty() ? "" : " of " + end.whose);
   if (end.largest_batch == 0) return fmt::format("Not even batch size 1 fits into {}.\n", memory);
@@ -80,11 +87,18 @@ std::string place(const Refusal& refusal) {
 
 }  // namespace
 
+double samples_per_second(const BatchSizes& predicted, const Point& point) {
+  const double samples = static_cast<double>(point.batch) * static_cast<double>(predicted.batches);
+  return samples / std::chrono::duration<double>(point.time->step).count();
+}
+
 std::string as_json(const BatchSizes& predicted) {
   JsonText json;
   json.object([&] {
     json.member("schema", std::string_view("hotlens.predict/1"));
     json.member("profile", predicted.profile);
+    if (predicted.batches > 1) json.member("batches_per_step", predicted.batches);
+    if (predicted.not_replayed > Ns{}) json.member("not_replayed_ns", predicted.not_replayed.count());
     json.array("self_check", [&] {
       for (const SelfCheck& check : predicted.checks) {
         json.object([&] {
@@ -97,7 +111,7 @@ std::string as_json(const BatchSizes& predicted) {
       }
     });
     json.array("points", [&] {
-      for (const Point& point : predicted.points) json.object([&] { write_point(json, point); });
+      for (const Point& point : predicted.points) json.object([&] { write_point(json, predicted, point); });
     });
     if (predicted.end) {
       json.object("memory", [&] {
@@ -117,12 +131,12 @@ std::string as_text(const BatchSizes& predicted, bool color) {
   const format::Style style = format::style(color);
   std::string out = fmt::format("{}{}{}{}{}  {}{}\n", style.bold, right("batch size", 10), right("step", 11), right("samples/s", 12),
                                 right("memory", 11), format::left("interval", 22), style.off);
-  for (const Point& point : predicted.points) out += harmless(row(point)) + '\n';
+  for (const Point& point : predicted.points) out += harmless(row(predicted, point)) + '\n';
   for (const Refusal& refusal : predicted.refused) {
     out += fmt::format("{} not predicted: {}{}\n", right(std::to_string(refusal.batch), 10), harmless(refusal.reason),
                        harmless(place(refusal)));
   }
-  return out + (predicted.end ? about_memory(*predicted.end) : "") + about_faults(predicted);
+  return out + (predicted.end ? about_memory(*predicted.end) : "") + about_the_rest(predicted) + about_faults(predicted);
 }
 
 }  // namespace hotlens::lab

@@ -200,10 +200,12 @@ std::string described(const WhatIf& item, const format::Style& style) {
   return out;
 }
 
-std::string described(const NotThis& refused) {
+// `bounded`: the recording gives evidence for it above, though a replay cannot make it.
+std::string described(const NotThis& refused, bool bounded) {
   std::string where = refused.why.op;
   if (!refused.why.module.empty()) where += (where.empty() ? "" : " in ") + refused.why.module;
-  return fmt::format("{}  not here: {}{}\n", refused.kind, harmless(refused.why.reason), where.empty() ? "" : " (" + harmless(where) + ")");
+  return fmt::format("{}  {}: {}{}\n", refused.kind, bounded ? "not replayed" : "not here", harmless(refused.why.reason),
+                     where.empty() ? "" : " (" + harmless(where) + ")");
 }
 
 }  // namespace
@@ -254,7 +256,10 @@ std::string as_text(const WhatIfs& all, bool color) {
   if (all.faults) out += warning(*all.faults, style);
   for (const WhatIf& item : all.items) out += described(item, style);
   for (const profile::Finding& found : all.findings) out += rules::finding_text(found, all.step, style);
-  for (const NotThis& refused : all.refused) out += described(refused);
+  for (const NotThis& refused : all.refused) {
+    const bool bounded = std::ranges::find(all.findings, refused.kind, &profile::Finding::kind) != all.findings.end();
+    out += described(refused, bounded);
+  }
   return out;
 }
 

@@ -300,6 +300,7 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.devices = manifest.devices;
     profile.plain_step = plain_step(manifest, annotated.loop.get());
     profile.samples_per_step = manifest.samples_per_step;
+    profile.batch_size = manifest.batch_size;
     profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
     if (annotated.rank == manifest.traces.front().rank) profile.page_faults = page_faults(manifest);
     profile.rank = annotated.rank;

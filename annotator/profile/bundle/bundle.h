@@ -40,9 +40,11 @@ struct Manifest {
   std::string step_by, step_why;  // what was taken for a step: "loader", and the sentence that says why
   std::vector<Ns> plain_steps, profiled_steps;
   std::vector<std::int64_t> plain_faults;  // minor page faults of plain steps, where the system told
+  std::vector<Ns> plain_fetching;          // of plain steps what a DataLoader without workers took to make batches
   std::optional<Ns> fault_time;            // what one took on that machine
   bool gives_freed_back = false;           // glibc's allocator, with its own thresholds
   std::optional<std::int64_t> samples_per_step;
+  std::optional<std::int64_t> batch_size;    // a part of `samples_per_step`, where gradients of several batches are accumulated
   std::vector<std::string> optimizers;       // classes of those of torch's that stepped
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter
   std::vector<Issue> warnings;

@@ -47,6 +47,7 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   statement.site.column = small(entry, "column");
   statement.site.function = text(entry, "function");
   statement.kind = statement_kind(entry);
+  statement.in_loop = whole(entry, "loop").value_or(-1) >= 0;
   statement.calls = count("calls");
   statement.total = *total;
   // Bundles of earlier versions counted only what was watched.
@@ -100,9 +101,10 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const Manifest& mani
   for (const Json& entry : objects(read->json, "statements")) {
     if (auto statement = loop_statement(entry, loop, files)) loop.statements.push_back(std::move(*statement));
   }
-  loop.rare = rare_time(loop);
+  loop.rare = std::max(rare_time(loop), part_of(read->json, "rare_ns", loop.watched).value_or(Ns{}));
   catch_up(loop, manifest);
   loop.processors = processors_of(read->json);
+  loop.slow_first = part_of(read->json, "slow_first_ns", Ns::max());
   return loop;
 }
 

@@ -106,12 +106,15 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
   }
   manifest.plain_steps = times(json, "plain_step_ns");
   manifest.plain_faults = whole_numbers(json, "plain_step_faults");
+  manifest.plain_fetching = times(json, "plain_step_fetching_ns");
   if (const auto faults = member(json, "page_faults")) {
     if (const auto each = whole(*faults, "each_ns"); each && *each > 0 && *each < kMostNs) manifest.fault_time = Ns{*each};
     manifest.gives_freed_back = text(*faults, "allocator") == "glibc" && !flag(*faults, "keeps_freed");
   }
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
+  manifest.batch_size = whole(json, "batch_size");
+  if (!manifest.batch_size || *manifest.batch_size <= 0) manifest.batch_size = manifest.samples_per_step;  // of an earlier version
   for (const Json& optimizer : objects(json, "optimizers")) {
     manifest.optimizers.push_back(text(optimizer, "class"));
     if (const auto elsewhere = size(optimizer, "elsewhere_bytes")) {

@@ -62,15 +62,28 @@ TEST_CASE("no peak where the sizes allocate differently, or beyond what can be c
 
 TEST_CASE("what Python takes is added and does not grow") {
   // 10 ms, of which 6 are operators; at four times the size operators take 24.
-  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({6ms, 6ms, 6ms}), timed({24ms, 24ms, 24ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, {}, timed({6ms, 6ms, 6ms}), timed({24ms, 24ms, 24ms}));
   REQUIRE(time);
   CHECK(time->step == 28ms);
   CHECK(time->low < 28ms);
   CHECK(time->high > 28ms);
 }
 
+TEST_CASE("what a loader takes to make a batch in the script's own process grows with the batch") {
+  Replays eight = timed({6ms, 6ms, 6ms}), other = timed({24ms, 24ms, 24ms});
+  other.batch = 4 * eight.batch;
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, 2ms, eight, other);
+  REQUIRE(time);
+  CHECK(time->step == 10ms + 18ms + 6ms);
+  const auto alone = step_time({10ms, 10ms, 10ms}, {}, {}, eight, other);
+  REQUIRE(alone);
+  CHECK(time->high - time->step == alone->high - alone->step + 1200us);
+  // A step that only loads.
+  CHECK(step_time({10ms, 10ms, 10ms}, {}, 20ms, eight, other)->step == 40ms);
+}
+
 TEST_CASE("a machine that is slow for a while is slow for both sizes of a turn") {
-  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({6ms, 16ms, 6ms, 16ms, 6ms}), timed({24ms, 34ms, 24ms, 34ms, 24ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, {}, timed({6ms, 16ms, 6ms, 16ms, 6ms}), timed({24ms, 34ms, 24ms, 34ms, 24ms}));
   REQUIRE(time);
   CHECK(time->step == 28ms);
 }
@@ -81,12 +94,12 @@ TEST_CASE("the interval of what was measured is that of its median alone") {
   CHECK(time->step == 10ms);
   CHECK(time->low < 10ms);
   CHECK(!measured_time({}));
-  CHECK(!step_time({}, {}, timed({6ms}), timed({6ms})));
-  CHECK(!step_time({10ms}, {}, timed({}), timed({6ms})));
+  CHECK(!step_time({}, {}, {}, timed({6ms}), timed({6ms})));
+  CHECK(!step_time({10ms}, {}, {}, timed({}), timed({6ms})));
 }
 
 TEST_CASE("a replay slower than the script was is scaled to its pace") {
-  const auto time = step_time({10ms, 10ms, 10ms}, {}, timed({20ms, 20ms, 20ms}), timed({5ms, 5ms, 5ms}));
+  const auto time = step_time({10ms, 10ms, 10ms}, {}, {}, timed({20ms, 20ms, 20ms}), timed({5ms, 5ms, 5ms}));
   REQUIRE(time);
   CHECK(time->step == 2500us);
 }
@@ -96,7 +109,7 @@ TEST_CASE("page faults grow with the memory that a step needs, and the interval 
   eight.peak = Bytes{1000 * 4096};
   sixteen.peak = Bytes{2000 * 4096};
   // Of 1,000 pages half are taken anew, 2 µs each: 1 of 10 ms.
-  const auto time = step_time({10ms, 10ms, 10ms}, {.count = 500, .each = 2us}, eight, sixteen);
+  const auto time = step_time({10ms, 10ms, 10ms}, {.count = 500, .each = 2us}, {}, eight, sixteen);
   REQUIRE(time);
   CHECK(time->step == 9ms + 6ms + 2ms);
   CHECK(time->faults == 4ms);
@@ -105,13 +118,13 @@ TEST_CASE("page faults grow with the memory that a step needs, and the interval 
   CHECK(time->high > 19ms);
   CHECK(time->high < 20ms);
   // None at the recorded size: they may begin at the other one.
-  const auto none = step_time({10ms, 10ms, 10ms}, {.count = 0, .each = 2us}, eight, sixteen);
+  const auto none = step_time({10ms, 10ms, 10ms}, {.count = 0, .each = 2us}, {}, eight, sixteen);
   REQUIRE(none);
   CHECK(none->step == 16ms);
   CHECK(none->low < 16ms);
   CHECK(none->high > 20ms);
   // More than one a page of the peak: not more time than the step took.
-  CHECK(step_time({1ms, 1ms, 1ms}, {.count = 5000, .each = 2us}, eight, timed({6ms, 6ms, 6ms})) == std::nullopt);
+  CHECK(step_time({1ms, 1ms, 1ms}, {.count = 5000, .each = 2us}, {}, eight, timed({6ms, 6ms, 6ms})) == std::nullopt);
 }
 
 TEST_CASE("a replay that takes other memory than the script predicts nothing") {
@@ -153,6 +166,7 @@ TEST_CASE("a prediction in JSON and as a table") {
   CHECK(written["self_check"][0]["ok"] == true);
   CHECK(written["points"][0]["measured"] == true);
   CHECK(written["points"][0]["samples_per_s"] == 800.0);
+  CHECK(!written.contains("batches_per_step"));
   CHECK(!written["points"][1].contains("step_ns"));
   CHECK(written["points"][1]["method"] == "line");
   CHECK(written["refused"][0]["operator"] == "aten::view");
@@ -160,6 +174,33 @@ TEST_CASE("a prediction in JSON and as a table") {
   CHECK_THAT(text, Catch::Contains("10.0 ms") && Catch::Contains("64.0 GB") && Catch::Contains("20 GB are free here"));
   CHECK_THAT(text, Catch::Contains("7 not predicted: is not whole (aten::view in net?[2J)"));
   CHECK_THAT(text, !Catch::Contains("page faults"));
+}
+
+TEST_CASE("where gradients of several batches are accumulated the samples of all of them count") {
+  const BatchSizes written{
+      .profile = "p",
+      .batches = 4,
+      .checks = {},
+      .points = {{.batch = 8, .method = Method::run, .time = StepTime{10ms, 9ms, 11ms}, .peak = Bytes{1000}, .note = {}}},
+      .refused = {}};
+  CHECK(json::parse(as_json(written))["points"][0]["samples_per_s"] == 3200.0);
+  CHECK_THAT(as_text(written, false), Catch::Contains(" 3200 "));
+  const auto read = read_batch_sizes(as_json(written));
+  REQUIRE(read);
+  CHECK(samples_per_second(*read, read->points[0]) == 3200.0);
+}
+
+TEST_CASE("much of a step that no replay has is told") {
+  BatchSizes predicted{.profile = "p",
+                       .checks = {},
+                       .points = {{.batch = 8, .method = Method::run, .time = StepTime{10ms, 9ms, 11ms}, .peak = Bytes{1000}, .note = {}}},
+                       .refused = {},
+                       .not_replayed = 1ms};
+  CHECK_THAT(as_text(predicted, false), !Catch::Contains("Python"));
+  CHECK(json::parse(as_json(predicted))["not_replayed_ns"] == 1'000'000);
+  predicted.not_replayed = 4ms;
+  CHECK_THAT(as_text(predicted, false), Catch::Contains("At batch size 8, 4.00 ms of the step are beside its operators"));
+  CHECK(read_batch_sizes(as_json(predicted))->not_replayed == 4ms);
 }
 
 TEST_CASE("page faults that may take a tenth of a step are told") {

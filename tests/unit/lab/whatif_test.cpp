@@ -307,6 +307,8 @@ TEST_CASE("text says what is certain and no more") {
   text = as_text(all, false);
   CHECK(text.contains("no certain change: ≈ −13 % (−16…+2.0)"));
   CHECK(text.contains("peak 84.0 MB, unchanged"));
+  all.findings.push_back({.kind = "gelu_to_relu", .title = "ReLU", .least_ratio = 0.9});
+  CHECK(as_text(all, false).contains("gelu_to_relu  not replayed: no operator is a GELU"));
 }
 
 TEST_CASE("a step that is mostly page faults excludes no change, and says why") {

@@ -50,6 +50,7 @@ TEST_CASE("a bundle says what ran") {
   CHECK(profile->source == "train.py --lr 0.1");
   CHECK(profile->torch == "2.13.0");
   CHECK(profile->samples_per_step == 64);
+  CHECK(profile->batch_size == 64);  // of a manifest without one
   CHECK(profile->plain_step == us(910));
   CHECK(profile->profiled_step == us(1000));
   CHECK(profile->alignment == 1.0);

@@ -179,6 +179,22 @@ TEST_CASE("other programs are told of where they left the script no processor") 
   CHECK(share_of_others(*read_back(loop_json({row(3, 600)}))) == std::nullopt);
 }
 
+TEST_CASE("a slow first update that was left out is told") {
+  Json json = loop_json({row(3, 600)});
+  const auto said = [&](const Json& slow) {
+    json["slow_first_ns"] = slow;
+    const Result<Loop> loop = read_back(json);
+    REQUIRE(loop);
+    Profile profile;
+    profile.files.resize(2);
+    profile.loop = std::make_shared<const Loop>(*loop);
+    return report::loop_text(profile, format::style(false));
+  };
+  const auto tells = Catch::Contains("left out: the first update watched, 814 ms, with no work that those behind it did not have");
+  CHECK_THAT(said(814'000'000), tells);
+  CHECK_THAT(said("soon"), !Catch::Contains("left out"));
+}
+
 TEST_CASE("processors that cannot be are not known") {
   for (const auto& [count, wall] : {std::pair{0, 500}, {-2, 500}, {2, 0}, {2, -1}}) {
     Json json = loop_json({row(3, 600)});
@@ -194,6 +210,20 @@ TEST_CASE("of a package's loop what it calls now and then is rare, and counted o
       {row(20, 1000), row(3, 300, 10, 0, 9, "compute_loss"), row(8, 400, 3, 1, 9, "evaluate"), row(9, 390, 3, 1, 9, "compute_metrics")}));
   REQUIRE(loop);
   CHECK(loop->rare == Ns{400});
+}
+
+TEST_CASE("of a package's loop updates with rare work may tell more of it than the script's statements") {
+  const auto rare = [](const Json& told) {
+    Json json = loop_json({row(3, 1000), row(5, 60, 2, 1, 9, "Cart.step")});
+    json["rare_ns"] = told;
+    const Result<Loop> loop = read_back(json);
+    REQUIRE(loop);
+    return loop->rare;
+  };
+  CHECK(rare(700) == Ns{700});
+  CHECK(rare(40) == Ns{60});
+  CHECK(rare(1001) == Ns{60});
+  CHECK(rare("most") == Ns{60});
 }
 
 TEST_CASE("statements whose numbers cannot be are left out, and a loop without an update is refused") {
@@ -232,6 +262,23 @@ TEST_CASE("the report quotes the loop's lines, says how often the rare ones come
     if (percent < text.find('\n', at)) sum += std::stod(text.substr(percent - 5, 5));
   }
   CHECK(sum == Approx(100).margin(0.3));
+}
+
+TEST_CASE("work of the loop that did not come is named, a line behind the loop is not") {
+  Profile profile;
+  const std::filesystem::path script = std::filesystem::path(HOTLENS_SOURCE_DIR) / "tests/unit/profile/loop/train.py";
+  profile.files.push_back({.path = script, .copy = script, .sha256 = "", .workspace = true});
+  Loop loop = recorded();
+  const Site site = functions(loop).front().statements.front()->site;
+  for (const bool in_loop : {true, false}) {
+    LoopStatement never{.site = site, .kind = "statement", .in_loop = in_loop};
+    never.site.line = in_loop ? 0 : 1;
+    loop.statements.push_back(never);
+  }
+  profile.loop = std::make_shared<const Loop>(std::move(loop));
+  const std::string text = report::loop_text(profile, format::style(false));
+  CAPTURE(text);
+  CHECK(text.contains("not run in these updates: train.py:1;"));
 }
 
 TEST_CASE("a summary has the costliest lines of the loop, and what a package's loop calls") {

@@ -295,4 +295,9 @@ TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
   CHECK(asked.findings.back().kind == "lower_precision");
   const std::string text = rules::finding_text(asked.findings.front(), us(1000), format::style(false));
   CHECK(text.contains("at most −50 %: 1.00 ms → 500 µs"));
+  CHECK_FALSE(text.contains("profiled"));
+  // Beside a step that takes half as long without a profiler, times of the profiled one have a word.
+  const std::string alone = rules::finding_text(asked.findings.front(), us(500), format::style(false));
+  CHECK(alone.contains("at most −50 %: 500 µs → 250 µs"));
+  CHECK(alone.contains(", 500 µs (profiled)\n"));
 }
