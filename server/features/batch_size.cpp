@@ -20,8 +20,8 @@ constexpr double kOpen = 10;
 
 // The number in the text as it is now; nothing where the profile does not know its batch size.
 std::optional<source::Range> number(const FileView& view) {
-  if (!view.profile || !view.facts || !view.profile->samples_per_step) return std::nullopt;
-  return source::batch_size_number(view.tree, *view.profile->samples_per_step);
+  if (!view.profile || !view.facts || !view.profile->batch_size) return std::nullopt;
+  return source::batch_size_number(view.tree, *view.profile->batch_size);
 }
 
 const Point* measured(const lab::BatchSizes& predicted) {

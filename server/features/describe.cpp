@@ -346,10 +346,11 @@ std::string number(const LineSummary& summary, const Profile& profile) {
   if (summary.value <= Ns{}) return "nothing in the steps";
   constexpr double kAlmostAll = 0.98;
   const double part = share(summary, profile);
-  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
-  const std::string text = format::readable(summary.value) + ", ";
-  if (usual > kAlmostAll) return text + format::share(part) + " of the step";
-  return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(part / usual));
+  const double of_profiled = share_of(summary.value, profile.step_wall());
+  const bool of_device = profile.has_device() && summary.subject != Subject::stage;
+  const std::string text = format::readable(summary.value) + (of_device ? " of the device, " : ", ");
+  if (std::min(part, of_profiled) >= kAlmostAll * std::max(part, of_profiled)) return text + format::share(part) + " of the step";
+  return fmt::format("{}{} of an update ({} of the profiled step)", text, format::share(part), format::share(of_profiled));
 }
 
 std::size_t lines_seen(std::string_view words) {

@@ -177,9 +177,7 @@ void add_clock(LineSummary& summary, const Profile& profile, const std::vector<s
   if (summary.clock && counts_requests(*summary.clock)) summary.times = 1;
   if (!summary.clock || summary.clock->per_update <= Ns{}) return;
   const bool of_loop = summary.subject == Subject::stage || summary.subject == Subject::execution || summary.subject == Subject::statement;
-  // What a device does for a stage its clock on the host does not know.
-  const bool device_knows_better = profile.has_device() && summary.subject != Subject::statement && summary.value > Ns{};
-  if (!of_loop || (device_knows_better && !summary.clock->rare)) return;
+  if (!of_loop) return;
   summary.timed = true;
   summary.value = summary.clock->per_update;
 }
@@ -203,6 +201,16 @@ bool contains(const source::Range& range, source::Position at) {
 bool is_line_fact(const FileView& view, std::uint32_t fact) {
   const Role role = view.facts->anchors.facts()[fact].role;
   return role == Role::line || role == Role::statement;
+}
+
+// Of the facts on a line those of what it does, without the layers that it makes.
+std::vector<std::uint32_t> work_of(const FileView& view, const std::vector<std::uint32_t>& facts) {
+  std::vector<std::uint32_t> work;
+  for (const std::uint32_t fact : facts) {
+    const Subject subject = subject_of(view.facts->anchors.facts()[fact].role);
+    if (subject == Subject::execution || subject == Subject::statement) work.push_back(fact);
+  }
+  return work;
 }
 
 // The smallest placed expression around `at`, and the facts that stand on exactly that expression.
@@ -315,6 +323,10 @@ std::vector<LineFacts> facts_by_line(const FileView& view, LineRange lines) {
 
 LineSummary summarize_line(const FileView& view, const LineFacts& line) {
   LineSummary summary = summarize_facts(view, line.facts);
+  const bool makes_layers = summary.subject == Subject::definition || summary.subject == Subject::constructor;
+  // A statement of the loop that also makes layers, as in `train(model, nn.MSELoss())`.
+  if (makes_layers && summary.clock && summary.clock->per_update > summary.value)
+    summary = summarize_facts(view, work_of(view, line.facts));
   summary.facts = line.facts;
   return summary;
 }
@@ -339,9 +351,12 @@ bool has_block(const LineSummary& summary) {
 
 double share(const LineSummary& summary, const Profile& profile) {
   if (summary.timed) return summary.clock->share;
-  const auto step = static_cast<double>(profile.step_wall().count());
-  const double usual = profile.loop ? usual_share(*profile.loop) : 1;
-  return step > 0 ? usual * static_cast<double>(summary.value.count()) / step : 0.0;
+  const Ns whole = summary.subject == Subject::stage ? profile.step_wall() : profile::headline_whole(profile);
+  return (profile.loop ? usual_share(*profile.loop) : 1) * share_of(summary.value, whole);
+}
+
+double share_of(Ns part, Ns whole) {
+  return whole > Ns{} ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0.0;
 }
 
 std::optional<LineSummary> summary_at(const FileView& view, source::Position at) {

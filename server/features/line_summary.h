@@ -2,7 +2,7 @@
 //
 // A line shows one thing. In this order: a class (all its instances), a stage of the training loop, a definition, what the line ran
 // (calls and plain operators alike), a constructor in a helper, a statement of the loop. Where the loop was watched without a profiler, the
-// time of its statements is what their clocks saw, per update: on a device, which runs behind the host, only of those that are no stage.
+// time of its statements is what their clocks saw, per update.
 // Modules are summed per measured step, outermost instances only, then those of the representative step are shown; a stage shows the wall
 // time that it spends on this line, a call what was called from there.
 #pragma once
@@ -57,6 +57,8 @@ bool is_counted_elsewhere(const LineSummary& summary);
 bool has_block(const LineSummary& summary);
 // Of an update: of the step's wall time and, where more happens between steps than in each, of that too.
 double share(const LineSummary& summary, const profile::Profile& profile);
+// 0 of nothing.
+double share_of(Ns part, Ns whole);
 
 // The facts that stand on one line: indices into view.placements, increasing.
 struct LineFacts {

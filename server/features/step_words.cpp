@@ -11,6 +11,7 @@
 
 #include "annotator/common/format.h"
 #include "annotator/profile/loop.h"
+#include "annotator/profile/main_model.h"
 #include "annotator/profile/place_name.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/format.h"
@@ -31,11 +32,16 @@ bool holds_layers(const Profile& profile, const Module& module) {
                              [&](ModuleId child) { return profile.at(child).calls > 0 || holds_layers(profile, profile.at(child)); });
 }
 
-// "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between.
+// "77% in train.py:33": the statement of the loop that holds most of it, where that is no step of training but what comes between. Where a
+// package does it, inside the call that trains, "71% is rare work".
 std::string hottest_line(const Profile& profile) {
+  constexpr double kAlmostAll = 0.95;
   if (!profile.loop || !is_mostly_rare(*profile.loop)) return "";
   const std::vector<profile::LoopFunction> all = functions(*profile.loop);
   const profile::LoopStatement& longest = **std::ranges::max_element(all.front().statements, {}, &profile::LoopStatement::total);
+  if (!profile::is_rare(*profile.loop, longest) && share(*profile.loop, longest.total) >= kAlmostAll) {
+    return format::share(1 - usual_share(*profile.loop)) + " is rare work";
+  }
   const profile::SourceFile& file = profile.files.at(longest.site.file.index);
   return fmt::format("{} in {}", format::share(share(*profile.loop, longest.total)),
                      profile::place_name(plain(file.path.filename().string(), 40), file, longest.site.line));
@@ -112,13 +118,8 @@ std::string limit_of_step(const Profile& profile, bool markdown) {
 }
 
 std::string step_headline(const Profile& profile) {
-  std::string out;
-  for (const Module& module : profile.modules) {
-    if (!module.parent.valid()) {
-      out = plain(module.class_name, 40) + " ";
-      break;
-    }
-  }
+  std::string out = plain(profile::main_model(profile), 40);
+  if (!out.empty()) out += " ";
   const profile::Update update = mean_update(profile);
   // The lines show the profiled step: say its length where it differs by more than a reader would overlook.
   constexpr double kNoticeable = 1.1;

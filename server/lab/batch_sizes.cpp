@@ -7,6 +7,7 @@
 
 #include "annotator/common/memory.h"
 #include "annotator/lab/predict/recorded.h"
+#include "annotator/profile/statistics.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/second_size.h"
@@ -21,6 +22,11 @@ using std::chrono::milliseconds;
 
 constexpr Rounds kSizeRounds{.least = 3, .most = 15, .within = milliseconds(4'000)};  // of one batch size
 
+// Of the measured step, beside its operators, its loader and its page faults.
+Ns not_replayed(const Recorded& recorded, const Replays& replayed, const StepFaults& faults) {
+  return std::max(profile::median(recorded.steps) - profile::median(replayed.wall) - recorded.fetching - faults.count * faults.each, Ns{});
+}
+
 class Prediction {
  public:
   Prediction(const Ask& ask, Joined joined, const fs::path& worker)
@@ -31,6 +37,7 @@ class Prediction {
         faults_{.count = recorded_.faults, .each = room_.on_cpu ? cost_of_a_fault() : Ns{}},
         worker_(worker, std::move(joined.document), room_.bytes) {
     predicted_.profile = recorded_.id;
+    predicted_.batches = recorded_.batches;
   }
 
   Result<BatchSizes> run() {
@@ -64,9 +71,10 @@ class Prediction {
     const auto replays = worker_.step({.batches = {recorded_.batch, batch}, .rounds = rounds(batch), .budget = kLongest});
     if (!replays) return refuse(batch, replays.error());
     const Replays& replayed = (*replays)[1];
+    predicted_.not_replayed = not_replayed(recorded_, (*replays)[0], faults_);
     predicted_.points.push_back({.batch = batch,
                                  .method = Method::replay,
-                                 .time = step_time(recorded_.steps, faults_, (*replays)[0], replayed),
+                                 .time = step_time(recorded_.steps, faults_, recorded_.fetching, (*replays)[0], replayed),
                                  .peak = replayed.peak,
                                  .note = {}});
   }

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/lab/program/join.h"
 #include "annotator/profile/bundle/resolve.h"
+#include "server/runs/words.h"
 
 namespace hotlens::lab {
 namespace {
@@ -16,13 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostOthers = 20;  // bundles that are looked at for a second batch size, newest first
 
+// The script, or `-m` and the module, without arguments.
+std::span<const std::string> script(const Recorded& recorded) {
+  const std::size_t words = !recorded.argv.empty() && recorded.argv.front() == "-m" ? 2 : 1;
+  return std::span(recorded.argv).first(std::min(words, recorded.argv.size()));
+}
+
 Error no_second_size(const Recorded& measured, const std::optional<Error>& difference) {
   if (difference) return *difference;
   return {
       ErrorCode::unsupported,
       fmt::format("this profile knows the step at batch size {} alone; two sizes show what follows the batch: hotlens run --batch-sizes "
-                  "{},{} train.py",
-                  measured.batch, measured.batch, second_size(measured.batch)),
+                  "{},{} {}",
+                  measured.batch, measured.batch, second_size(measured.batch), runs::quoted(measured.argv)),
       {}};
 }
 
@@ -43,6 +53,7 @@ Result<Joined> with_second_size(const fs::path& bundle) {
     if (other.filename() == bundle.filename() || ++looked_at > kMostOthers) continue;
     auto second = read_recorded(other);
     if (!second || second->batch == measured->batch || second->torch != measured->torch) continue;
+    if (!std::ranges::equal(script(*second), script(*measured))) continue;
     auto document = join({measured->document, measured->batch}, {second->document, second->batch});
     if (document) return Joined{std::move(*measured), std::move(*second), std::move(*document)};
     if (!difference) difference = document.error();

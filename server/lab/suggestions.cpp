@@ -8,8 +8,8 @@
 
 #include "annotator/advice/edits/edits.h"
 #include "annotator/advice/ledger.h"
+#include "annotator/advice/rules/text.h"
 #include "annotator/advice/told.h"
-#include "annotator/common/format.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "server/lab/verify.h"
 #include "server/lab/what_ifs.h"
@@ -69,7 +69,7 @@ class Finishing {
 
   // `known`: what the recorded program tells of its layers.
   void found(const profile::Finding& finding, const std::vector<WhatIf>& known, std::vector<Suggestion>& all) const {
-    WhatIf change = change_of(finding);
+    WhatIf change = change_of(finding, step_);
     const auto same = std::ranges::find(known, finding.kind, &WhatIf::kind);
     if (same != known.end()) change.parts = same->parts;
     if (finding.foretold) change.time = Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
@@ -107,11 +107,12 @@ class Finishing {
 
 }  // namespace
 
-WhatIf change_of(const profile::Finding& finding) {
+WhatIf change_of(const profile::Finding& finding, std::optional<Ns> step) {
   WhatIf item{.kind = finding.kind, .title = finding.title, .evidence = {}, .assumes = finding.assumes, .modules = {}, .parts = {}};
   item.parts.push_back({.kind = finding.kind, .modules = {}});
-  for (const profile::Verdict::Evidence& evidence : finding.evidence)
-    item.evidence.push_back(evidence.what + ", " + format::readable(evidence.time));
+  for (const profile::Verdict::Evidence& evidence : finding.evidence) {
+    item.evidence.push_back(rules::evidence_text(finding, evidence, step));
+  }
   if (!finding.file.empty() && finding.line) item.where = SourceLine{finding.file, *finding.line};
   return item;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,9 @@
 
 namespace hotlens::lab {
 
-// What a rule found, as a change. It has no time: most rules tell a bound, which is no prediction.
-WhatIf change_of(const profile::Finding& finding);
+// What a rule found, as a change; `step`: what a step takes without it, where that stands beside its evidence. It has no time: most rules
+// tell a bound, which is no prediction.
+WhatIf change_of(const profile::Finding& finding, std::optional<Ns> step = std::nullopt);
 
 // Of one profile, of each single change the last prediction, in any order; `findings`, those of the same profile, of what was never
 // replayed. Where there is neither nothing is read.

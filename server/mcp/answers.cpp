@@ -100,7 +100,7 @@ Ns time_of(const Profile& profile, const profile::Module& module) {
 Json module_json(const Folder& folder, const Profile& profile, const profile::Module& module, Ns self) {
   const Ns time = time_of(profile, module);
   Json row{{"path", module.path}, {"class", module.class_name}, {"calls", module.calls},
-           {"ns", time.count()},  {"self_ns", self.count()},    {"share", share(time, profile.step_wall())}};
+           {"ns", time.count()},  {"self_ns", self.count()},    {"share", share(time, headline_whole(profile))}};
   put_place(row, folder, profile, module.attached);
   return row;
 }

@@ -44,12 +44,12 @@ void Predicting::predict(const Json& argument, protocol::Reply reply) {
   if (!workspace_.trusted) return reply(refused("The workspace is not trusted: a prediction runs what its profile names."));
   if (child_.running()) return reply(refused("A prediction is in progress."));
   const Shared shown = events_.shown(uri);
-  if (!shown || shown->folder.empty() || !shown->samples_per_step) {
+  if (!shown || shown->folder.empty() || !shown->batch_size) {
     return reply(refused("The batch size is not known: no profile of this file has one. Profile the script first."));
   }
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   loop_.work([bundle = shown->folder] { return profile::read_manifest(bundle); },
-             [this, held, uri, bundle = shown->folder, batch = *shown->samples_per_step](Result<profile::Manifest> manifest) {
+             [this, held, uri, bundle = shown->folder, batch = *shown->batch_size](Result<profile::Manifest> manifest) {
                if (!manifest) return (*held)(refused(manifest.error().message));
                if (child_.running()) return (*held)(refused("A prediction is in progress."));
                if (!manifest->sized_programs.empty()) {

@@ -20,13 +20,13 @@ using protocol::Json;
 
 constexpr std::size_t kMostFiles = 200;  // of the workspace, to look for the number in
 
-Json point_json(const lab::Point& point) {
+Json point_json(const lab::BatchSizes& of, const lab::Point& point) {
   Json json{{"batchSize", point.batch}, {"measured", point.method == lab::Method::run}, {"peak", count(point.peak)}};
   if (point.time) {
     json["step"] = point.time->step.count();
     json["low"] = point.time->low.count();
     json["high"] = point.time->high.count();
-    json["samplesPerSecond"] = static_cast<double>(point.batch) / std::chrono::duration<double>(point.time->step).count();
+    json["samplesPerSecond"] = samples_per_second(of, point);
   }
   if (!point.note.empty()) json["note"] = point.note;
   return json;
@@ -89,7 +89,7 @@ Json commands_for(const Profile& profile, std::int64_t batch) {
 
 void put_batch_sizes(Json& answer, const lab::BatchSizes& predicted) {
   answer["points"] = Json::array();
-  for (const lab::Point& point : predicted.points) answer["points"].push_back(point_json(point));
+  for (const lab::Point& point : predicted.points) answer["points"].push_back(point_json(predicted, point));
   answer["refused"] = Json::array();
   for (const lab::Refusal& refusal : predicted.refused) {
     answer["refused"].push_back({{"batchSize", refusal.batch}, {"reason", refusal.reason}});
@@ -104,8 +104,8 @@ Answer batch_sizes(const Opened& opened) {
   Json answer{{"profile", opened.id()},  {"points", Json::array()},   {"refused", Json::array()},
               {"places", Json::array()}, {"commands", Json::array()}, {"predict", "none"},
               {"edits", false}};
-  if (profile.folder.empty() || !profile.samples_per_step) return answer;
-  const std::int64_t batch = *profile.samples_per_step;
+  if (profile.folder.empty() || !profile.batch_size) return answer;
+  const std::int64_t batch = *profile.batch_size;
   answer["batchSize"] = batch;
   answer["places"] = places_of(profile, batch);
   if (const auto kept = lab::read_kept_batch_sizes(profile.folder, profile.id)) {

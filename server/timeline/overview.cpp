@@ -4,10 +4,13 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "annotator/causes/verdict.h"
 #include "annotator/profile/loop.h"
+#include "annotator/profile/main_model.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
@@ -48,8 +51,7 @@ Json about(const Opened& opened) {
   Json json = profile_json(opened.id(), profile);
   json["devices"] = used_devices(opened);
   json["guessed"] = profile.guessed && std::ranges::any_of(profile.modules, has_line);
-  const auto root = std::ranges::find_if(profile.modules, [](const profile::Module& module) { return !module.parent.valid(); });
-  if (root != profile.modules.end()) json["model"] = root->class_name.empty() ? root->path : root->class_name;
+  if (std::string model = profile::main_model(profile); !model.empty()) json["model"] = std::move(model);
   const Ns step = profile.plain_step.value_or(profile.step_wall());
   if (profile.plain_step) json["plainStepNs"] = profile.plain_step->count();
   if (profile.loop) {

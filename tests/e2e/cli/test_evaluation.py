@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -69,3 +70,53 @@ def test_a_validation_in_every_step_is_a_stage_of_its_own(hotlens: Run, tmp_path
     assert "evaluation" in hints["guess = model(x)"]["tooltip"]
     if "loss = model(x).square().mean()" in hints:
         assert "evaluation" not in hints["loss = model(x).square().mean()"]["tooltip"]
+
+
+OF_ONE_STEP = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(6))
+        self.out = nn.Linear(64, 4)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.out(x)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(256, 64)
+for step in range(60):
+    if step == 5:
+        net.eval()
+        guess = net(x).sum().item()
+        net.train()
+    for part in range(8):
+        net(x).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_step_that_was_mapped_in_vain_adds_nothing(hotlens: Run, tmp_path: Path) -> None:
+    """The sixth update is to be the map step. It evaluates, so the next one is."""
+    (tmp_path / "train.py").write_text(OF_ONE_STEP)
+    run = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
+    assert run.returncode == 0, run.stderr
+    (trace,) = tmp_path.glob(".hotlens/profiles/*/trace-map.json.gz")
+    assert gzip.decompress(trace.read_bytes()).count(b'"hotlens.rest#0"') == 2, "no step was mapped in vain"
+
+    report = json.loads(hotlens("report", "latest", "--format", "json").stdout)
+    calls = {module["path"]: module["calls"] for module in report["modules"]}
+    assert calls == {"": 8, "layers": 0, **{f"layers.{i}": 8 for i in range(6)}, "out": 8}
+    (file,) = json.loads(hotlens("check", "--format", "json", "train.py").stdout)["files"]
+    labels = {hint["line"]: hint["label"] for hint in file["hints"]}
+    lines = OF_ONE_STEP.splitlines()
+    assert labels[lines.index("            x = layer(x)")].endswith("×48")
+    assert labels[lines.index("        return self.out(x)")].endswith("×8")

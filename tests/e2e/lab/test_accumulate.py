@@ -62,3 +62,17 @@ def test_without_a_second_size_it_says_how_to_record_one(tmp_path: Path) -> None
     record(tmp_path / "before", PICTURES)
     refused = row(answer(tmp_path / "before", "list")["refused"], "accumulate")
     assert "hotlens run --batch-sizes 8,6 train.py" in refused["reason"]
+
+
+def test_a_profile_of_another_script_in_the_folder_is_no_second_size(tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    record(before, PICTURES)
+    other = changed(PICTURES, [("batch_size=8", "batch_size=6")])
+    (before / "other.py").write_text(other)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2"]
+    subprocess.run([*command, "other.py"], cwd=before, check=True, capture_output=True)
+    subprocess.run([*command, "train.py"], cwd=before, check=True, capture_output=True)
+    assert "knows the step at batch size 8 alone" in row(answer(before, "list")["refused"], "accumulate")["reason"]
+    (before / "train.py").write_text(other)
+    subprocess.run([*command, "train.py"], cwd=before, check=True, capture_output=True)
+    assert row(answer(before, "list")["items"], "accumulate")

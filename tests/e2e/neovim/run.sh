@@ -11,12 +11,17 @@ workspace() { node "$here/../workspace.mjs" "$@"; }
 
 workspace record "$bin/hotlens" "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
 
+# PATH without the folders in which somebody has a hotlens of their own.
+without_hotlens() {
+  tr ':' '\n' <<<"$PATH" | while read -r each; do [ -x "$each/hotlens" ] || printf '%s:' "$each"; done
+}
+
 passed=0 failed=0
 # play ID: one scenario; what Neovim said and how it ended follow a failure.
 play() {
   local id=$1 path=$bin:$PATH test code=0
   workspace prepare "$id" "$root/examples/resnet_digits" "$folder" "$scratch/profiles"
-  [ "$(workspace needs-server "$id")" = true ] || path=$PATH
+  [ "$(workspace needs-server "$id")" = true ] || path=$(without_hotlens)
   test="#{scenarios: '$scenarios', id: '$id', workspace: '$folder'}"
   (cd "$folder" && PATH=$path HOTLENS_TEST_SCREENS=$shots XDG_STATE_HOME="$scratch/state" XDG_DATA_HOME="$scratch/data" \
     XDG_CONFIG_HOME="$scratch/config" timeout 300 "$nvim" --headless -n -i NONE -u NONE --cmd "set rtp+=$root/editor_clients/neovim" \

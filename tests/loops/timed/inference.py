@@ -9,7 +9,7 @@ model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 32, 3, strid
 model.eval()
 counts = {}
 with torch.no_grad():
-    for _batch in range(60):
+    for _batch in range(400):
         with clock("images"):
             images = torch.randn(16, 3, 32, 32)
         with clock("model"):

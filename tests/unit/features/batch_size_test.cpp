@@ -10,7 +10,8 @@ using namespace hotlens::features;
 TEST_CASE("the line of the batch size offers a prediction, then shows it, with an edit of the number alone") {
   const test::TemporaryFolder folder;
   auto profile = std::make_shared<profile::Profile>(*test::small_profile(folder.path() / "model.py"));
-  profile->samples_per_step = 8;
+  profile->samples_per_step = 32;  // gradients of four batches are accumulated
+  profile->batch_size = 8;
   const FileView view = test::open(profile, std::string("batch_size = 8\n") + test::kModelText);
   const auto title = [&](const Options& options) {
     for (const Lens& lens : code_lenses(view, options)) {

@@ -3,6 +3,7 @@
 
 #include "annotator/profile/loop.h"
 #include "server/features/features.h"
+#include "server/features/step_words.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"
 
@@ -96,12 +97,48 @@ TEST_CASE("the line of a loop does not say how often the next item was asked for
   }
 }
 
-TEST_CASE("beside a device a stage keeps what the device did for it, and only what is no stage or rare has its clock") {
+TEST_CASE("a statement of the loop that also makes layers shows what it takes, where that is more than what they take") {
+  const Opened opened;
+  const auto label = [&](std::int64_t total) {
+    const auto profile = with_loop(*opened.profile);
+    profile::Loop loop = *profile->loop;
+    loop.statements.front().site.line = loop.statements.front().site.end_line = 6;  // where a layer is made
+    loop.statements.front().total = Ns{total};
+    profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+    return label_at(inlay_hints(test::open(profile), {}, {}), 6);
+  };
+  CHECK(label(24'000'000 * 40) == "40.0 ms 83%");
+  CHECK(label(24'000 * 40) == "2.00 ms 3%");
+}
+
+TEST_CASE("where most of an update is rare work its line is named, or that a package does it inside the call that trains") {
+  const Opened opened;
+  const auto profile = with_loop(*opened.profile);
+  CHECK_THAT(describe_step(*profile), Catch::Contains("83% in ") && !Catch::Contains("is rare work"));
+  profile::Loop loop = *profile->loop;
+  loop.statements.resize(1);
+  loop.statements.front().in_updates = loop.updates;
+  loop.statements.front().total = loop.watched;
+  loop.rare = Ns{loop.watched.count() * 7 / 10};
+  profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+  CHECK_THAT(describe_step(*profile), Catch::Contains("70% is rare work") && !Catch::Contains("% in "));
+}
+
+TEST_CASE("beside a device the lines of the loop have their clocks, too, and layers are shares of a step without the profiler") {
   const Opened opened;
   auto profile = with_loop(*opened.profile);
-  for (profile::Step& step : profile->steps) step.device = Ns{9'000'000};
-  const auto hints = inlay_hints(test::open(profile), {}, {});
-  CHECK(label_at(hints, 15) == "5.00 ms 8%");
-  CHECK(label_at(hints, 14) == "4.00 ms 8%");
+  for (profile::Step& step : profile->steps) step.device = Ns{7'000'000};
+  for (profile::Module& module : profile->modules) {
+    for (profile::Times& times : module.forward) times.device = times.cpu_total;
+    for (profile::Times& times : module.backward) times.device = times.cpu_total;
+  }
+  const FileView view = test::open(profile);
+  const auto hints = inlay_hints(view, {}, {});
   CHECK(label_at(hints, 16) == "40.0 ms 83%");
+  CHECK(label_at(hints, 15) == "4.00 ms 8%");
+  CHECK(label_at(hints, 14) == "4.00 ms 8%");
+  CHECK(label_at(hints, 2) == "8.00 ms 17%");  // of 48 ms an update
+  const auto model = hover(view, {2, 6}, {.markdown = false});
+  REQUIRE(model);
+  CHECK_THAT(model->contents, Catch::Contains("8.00 ms of the device, 17% of an update (73% of the profiled step)"));
 }
