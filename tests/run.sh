@@ -64,8 +64,8 @@ run_tidy() {
     git ls-files '*.cpp' ':!tests' | xargs -P 2 -n 4 clang-tidy --quiet -p build/release
 }
 run_house() { python tests/house/includes.py && python tests/house/papers.py && python tests/house/subjects.py && python tests/house/helpers.py; }
-run_unit() { build release --target unit_tests && ctest --preset release; }
-run_sanitize() { build sanitize && ctest --preset sanitize; }
+run_unit() { build release --target unit_tests && ctest --preset release -j 2; }
+run_sanitize() { build sanitize && ctest --preset sanitize -j 2; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
 run_recorder() { product && tests -n 2 tests/recorder; }
 run_loops() { product && tests -n 2 tests/loops; }

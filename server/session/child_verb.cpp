@@ -14,7 +14,7 @@ void ChildVerb::start(Command command, Events events) {
   std::vector<std::string> argv{own_program().value_or(fs::path()).string()};
   argv.insert(argv.end(), command.words.begin(), command.words.end());
   if (!command.python.empty()) argv.insert(argv.end(), {"--python", command.python});
-  active_.emplace();
+  active_ = Active{};
   active_->id = ++last_;
   active_->verb = command.words.front();
   active_->events = std::move(events);

@@ -228,7 +228,7 @@ void EditedLayers::start(bool build) {
     due_ = true;
     return;
   }
-  active_.emplace();
+  active_ = Active{};
   active_->id = ++last_;
   active_->profile = document->profile()->id;
   Texts texts = texts_beside(*document, active_->versions);

@@ -97,7 +97,7 @@ void Profiling::profile(ProfileArguments asked, protocol::Reply reply) {
     client_.show(MessageType::warning, why);
     return reply(not_started(why));
   }
-  run_.emplace();
+  run_ = Active{};
   run_->id = ++last_;
   run_->asked = asked;
   auto held = std::make_shared<protocol::Reply>(std::move(reply));

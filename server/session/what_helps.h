@@ -31,7 +31,7 @@ class WhatHelps {
   };
 
   WhatHelps(Loop& loop, Client& client, Workspace& workspace, Events events)
-      : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), child_(loop, client) {}
+      : client_(client), workspace_(workspace), events_(std::move(events)), child_(loop, client) {}
   WhatHelps(const WhatHelps&) = delete;
   WhatHelps& operator=(const WhatHelps&) = delete;
 
@@ -49,7 +49,6 @@ class WhatHelps {
   void start(const std::filesystem::path& bundle);
   bool ended(const ChildVerb::Outcome& outcome);
 
-  Loop& loop_;
   Client& client_;
   Workspace& workspace_;
   Events events_;

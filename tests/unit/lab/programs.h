@@ -23,7 +23,7 @@ inline json tensor(const char* kind, const char* name, std::vector<int> shape = 
           {"dtype", dtype}, {"device", "cpu"}, {"storage", 0},   {"storage_bytes", size * 4}};
 }
 
-inline json op(const char* name, json args, json out = nullptr, const char* stage = "forward") {
+inline json op(const char* name, std::vector<json> args, json out = nullptr, const char* stage = "forward") {
   return {{"op", name}, {"overload", ""}, {"args", std::move(args)}, {"out", std::move(out)}, {"stage", stage}, {"module", 0}};
 }
 

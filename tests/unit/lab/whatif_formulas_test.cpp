@@ -9,14 +9,14 @@ using namespace hotlens::lab;
 namespace {
 
 // With its overload, and the shape of its result.
-json made(const char* name, json args, int out, const char* overload = "", json shape = {2, 4, 8, 8}) {
+json made(const char* name, std::vector<json> args, int out, const char* overload = "", json shape = {2, 4, 8, 8}) {
   json one = op(name, std::move(args), out);
   one["overload"] = overload;
   one["shapes"] = std::move(shape);
   return one;
 }
 
-json freed(json ids) {
+json freed(std::vector<json> ids) {
   return op("hotlens::free", std::move(ids));
 }
 

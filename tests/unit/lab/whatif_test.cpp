@@ -123,7 +123,7 @@ TEST_CASE("SGD is read with and without its momentum") {
   const json gradient{{"gradient", 0}};
   json plain = op("aten::add_", {t(0), gradient}, 0, "optimizer");
   plain["kwargs"] = {{"alpha", -0.1}};
-  const Edit bare = done(fused_optimizer(program({tensor("parameter", "w")}, json::array({plain}))));
+  const Edit bare = done(fused_optimizer(program(json::array({tensor("parameter", "w")}), json::array({plain}))));
   const Operator& fused = named(bare.program, "aten::_fused_sgd_");
   CHECK(std::get<Values>(fused.args[2].is).empty());
   CHECK(number(argument(fused, 9, "lr")).value() == Approx(0.1));

@@ -124,7 +124,7 @@ TEST_CASE("how far the updates differ is read where three times do not fall") {
   const auto usual = [](Json times) {
     Json one = row(3, 600);
     one["usual_ns"] = std::move(times);
-    return read_back(loop_json({one}))->statements.front().usual;
+    return read_back(loop_json(Json::array({one})))->statements.front().usual;
   };
   REQUIRE(usual({40, 60, 90}));
   CHECK(usual({40, 60, 90})->p90 == Ns{90});
@@ -164,7 +164,7 @@ TEST_CASE("an update is a step and its part of what comes now and then, to the n
 TEST_CASE("other programs are told of where they left the script no processor") {
   const auto others = [](std::int64_t ours, std::int64_t theirs) {
     const Result<Loop> loop = read_back([&] {
-      Json json = loop_json({row(3, 600)});
+      Json json = loop_json(Json::array({row(3, 600)}));
       json["processors"] = {{"count", 2}, {"wall_ns", 500}, {"ours_ns", ours}, {"others_ns", theirs}};
       return json;
     }());
@@ -176,11 +176,11 @@ TEST_CASE("other programs are told of where they left the script no processor") 
   CHECK(others(900, 100) == Approx(0.1));
   CHECK(others(950, 99) == std::nullopt);  // it is busy by itself
   CHECK(others(0, 1500) == Approx(1.0));   // ticks are coarse
-  CHECK(share_of_others(*read_back(loop_json({row(3, 600)}))) == std::nullopt);
+  CHECK(share_of_others(*read_back(loop_json(Json::array({row(3, 600)})))) == std::nullopt);
 }
 
 TEST_CASE("a slow first update that was left out is told") {
-  Json json = loop_json({row(3, 600)});
+  Json json = loop_json(Json::array({row(3, 600)}));
   const auto said = [&](const Json& slow) {
     json["slow_first_ns"] = slow;
     const Result<Loop> loop = read_back(json);
@@ -197,7 +197,7 @@ TEST_CASE("a slow first update that was left out is told") {
 
 TEST_CASE("processors that cannot be are not known") {
   for (const auto& [count, wall] : {std::pair{0, 500}, {-2, 500}, {2, 0}, {2, -1}}) {
-    Json json = loop_json({row(3, 600)});
+    Json json = loop_json(Json::array({row(3, 600)}));
     json["processors"] = {{"count", count}, {"wall_ns", wall}, {"ours_ns", 1}, {"others_ns", 1000}};
     const Result<Loop> loop = read_back(json);
     REQUIRE(loop);
@@ -227,7 +227,7 @@ TEST_CASE("of a package's loop updates with rare work may tell more of it than t
 }
 
 TEST_CASE("statements whose numbers cannot be are left out, and a loop without an update is refused") {
-  Json elsewhere = row(3, 10), negative = row(3, -1), more = row(3, 1001), text = row(3, 1), updates = loop_json({row(3, 1)});
+  Json elsewhere = row(3, 10), negative = row(3, -1), more = row(3, 1001), text = row(3, 1), updates = loop_json(Json::array({row(3, 1)}));
   elsewhere["file"] = 2;
   text["line"] = "three";
   const Result<Loop> loop = read_back(loop_json({elsewhere, negative, more, text, 7, nullptr, row(5, 1000)}));

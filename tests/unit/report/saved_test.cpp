@@ -240,7 +240,7 @@ TEST_CASE("numbers that cannot be are left out with their row") {
                       storage("activation", 8, 1, {use(0, "self", -1)}),
                       Json(7),
                       storage("activation", 16, 1, one)};
-  file["savers"] = {saver("AddmmBackward0", 99, 99)};
+  file["savers"] = Json::array({saver("AddmmBackward0", 99, 99)});
   file["hooked"] = {{{"saver", 5}, {"count", 1}}, {{"saver", 0}, {"count", huge}}};
   file["unreadable"] = -4;
   const auto profile = loaded(file);

@@ -11,7 +11,7 @@ TEST_CASE("The statement of a line is a simple statement or a header") {
   Tree tree = Tree::parse("@wrap\nclass A(B):\n    x = f(\n        1)\n\n    # nothing\n    y = 1; z = 2\n");
   const auto text_at = [&](std::uint32_t line) {
     const auto found = statement_at(tree, line);
-    return found ? test::slice(tree.text(), *found) : std::string();
+    return found ? std::string(test::slice(tree.text(), *found)) : std::string();
   };
   CHECK(text_at(0) == "class A(B):");
   CHECK(text_at(1) == "class A(B):");
