@@ -197,13 +197,25 @@ class TextWriter {
     return first.find_last_not_of(kDigits) + 1 == stem && first.starts_with(last.substr(0, stem)) ? last.substr(stem) : last;
   }
 
+  // The names of the last of `wrappers` + 1 modules, each in the one before it, outermost first.
+  std::vector<std::string_view> chain(profile::ModuleId innermost, std::size_t wrappers) const {
+    std::vector<std::string_view> names;
+    for (; names.size() <= wrappers && innermost.valid(); innermost = profile_.at(innermost).parent) {
+      names.insert(names.begin(), profile::last_name(profile_.at(innermost)));
+    }
+    return names;
+  }
+
   std::string label(const Fold& row) const {
-    std::string path;
-    for (const profile::ModuleId wrapper : row.wrappers) path.append(profile::last_name(profile_.at(wrapper))).append("/");
     const profile::Module& module = profile_.at(row.modules.front());
-    const std::string_view first = profile::last_name(module), last = profile::last_name(profile_.at(row.modules.back()));
-    path += first;
-    if (last != first) path.append("…").append(beyond_stem(first, last));
+    const std::vector<std::string_view> names = chain(row.modules.front(), row.wrappers.size());
+    const std::vector<std::string_view> last = chain(row.modules.back(), row.wrappers.size());
+    std::string path;
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      path.append(at > 0 ? "/" : "").append(names[at]);
+      if (at < last.size() && names[at] != last[at]) path.append("…").append(beyond_stem(names[at], last[at]));
+    }
+    const std::string_view first = names.back();
     const bool names_its_class = first == module.class_name || profile::class_of_instance(first) == module.class_name;  // "Linear_3"
     if (!names_its_class && !module.class_name.empty()) path += "  " + module.class_name;
     return path;

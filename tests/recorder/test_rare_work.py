@@ -163,3 +163,48 @@ def test_of_a_packages_rollout_the_environments_lines_and_the_whole_are_known(tm
     # 8 ms a step; a rollout of 120 ms every fourth.
     assert result.whole["watched_ns"] - result.whole["rare_ns"] == 13 * 8 * MS
     assert result.whole["rare_ns"] == pytest.approx(13 * 30 * MS, rel=0.1)
+
+
+@pytest.mark.parametrize("evaluates_first", [False, True])
+def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluates_first: bool
+) -> None:
+    """`learn(model)` of a package whose every statement is its own: every tenth update is behind 50 ms with the model in evaluation."""
+    world = World()
+    waits: list[bool] = []
+
+    def learn() -> None:
+        if evaluates_first:
+            world.clocks.evaluation()
+        for update in range(71):
+            if update % 10 == 5:
+                world.clocks.evaluation()
+                world.work(50)
+            world.work(6)
+            world.step()
+            waits.append(world.clocks.unseen())
+
+    result = run_in(world, tmp_path, monkeypatch, "learn()\n", learn=learn)
+    assert result.whole["updates"] == 70
+    assert result.whole["watched_ns"] - result.whole["rare_ns"] == 70 * 8 * MS
+    assert result.whole["rare_ns"] == pytest.approx(70 * 5 * MS, rel=0.1)
+    assert waits.index(False) == 50  # ENOUGH_OF_A_PACKAGE, with five rollouts among them
+
+
+def test_a_packages_first_rollout_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    waits: list[bool] = []
+
+    def learn() -> None:
+        world.clocks.evaluation()
+        for update in range(201):
+            if update and update % 80 == 0:
+                world.clocks.evaluation()
+                world.work(500)
+            world.work(6)
+            world.step()
+            waits.append(world.clocks.unseen())
+
+    result = run_in(world, tmp_path, monkeypatch, "learn()\n", learn=learn)
+    assert waits.index(False) == 160
+    assert result.whole["rare_ns"] == pytest.approx(200 * 500 * MS / 80, rel=0.1)

@@ -31,6 +31,8 @@ A_TRACE = 20
 # The first of at least so many watched updates is left out where it took more than so many times as long as each of the others and did
 # nothing that they did not: on a device, kernels are loaded as they are first used.
 FIRST_OF, SLOW = 20, 5
+# What a package's loop does between updates has no statement: that its model was turned to evaluation there is a statement of no clock.
+EVALUATION = (-1, 0)
 # So many updates from before a profiler are enough to leave usual ones after it out.
 ENOUGH_BEFORE = 8
 
@@ -47,6 +49,7 @@ class LoopClocks:
         self.watched_ns = 0
         self.update_ns: list[int] = []
         self._first: list[dict[int, int]] = []  # by clock, the statements at work in the first watched update, ns
+        self._first_kind: dict[tuple[int, int], int] = {}  # the same by clock and statement
         self._first_ns, self._longest_ns = 0, 0  # what it took, and the longest of the others
         self._slow_first_ns = 0  # the first one, where it is left out
         self._carried_ns = 0  # of what was begun and is no update
@@ -59,6 +62,8 @@ class LoopClocks:
         self._processors: Processors | None = None  # as the first watched update began
         self._undisturbed: bool | None = None  # what counts is from before a profiler, or in proportion to it; None: none was on
         self._longer_ns: list[int] = []  # disturbed updates without rare work
+        self._evaluates = False  # in the update that is being made
+        self._evaluations = self._watched_evaluations = 0  # updates with one, that before the first one among them
         self._trains = True
         self._training: frozenset[tuple[int, int]] = frozenset()  # the outermost loops that all updates were made in: clock and loop
         self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
@@ -77,6 +82,11 @@ class LoopClocks:
             self.startup_ns = now - self._began
             for watched in self._clocks:
                 watched.clock.switch(watched.clock.junk, now)
+
+    def evaluation(self) -> None:
+        """A model is turned to evaluation, for a rollout or a validation."""
+        self._evaluations += not self._evaluates
+        self._evaluates = True
 
     def begins_at(self, update: int, trains: bool = True) -> None:
         """So many updates are made as the first boundary comes; `trains`: no inference, which is over as a training begins."""
@@ -159,6 +169,7 @@ class LoopClocks:
 
     def _begin(self) -> None:
         self._begun = True
+        self._evaluates = False
         for each in self._clocks:
             each.settle(False)
 
@@ -189,6 +200,10 @@ class LoopClocks:
             if counts:
                 each.note_loops(number)
         by_statement = {(index, statement): ns for index, each in enumerate(worked) for statement, ns in each.items()}
+        if self._evaluates and not self._leading():
+            by_statement[EVALUATION] = 0
+            self._watched_evaluations += counts
+        self._evaluates = False
         self._kinds.add(by_statement, self._carried_ns if counts else None)
         if counts:
             self.updates += 1
@@ -197,7 +212,7 @@ class LoopClocks:
             if self.updates > 1:
                 self._longest_ns = max(self._longest_ns, self._carried_ns)
             else:
-                self._first, self._first_ns = worked, self._carried_ns
+                self._first, self._first_kind, self._first_ns = worked, by_statement, self._carried_ns
                 for each in self._clocks:
                     each.remember_first()
         if watched:
@@ -210,7 +225,7 @@ class LoopClocks:
     def _leave_out_slow_first(self) -> None:
         """As if it had not been watched."""
         took_ns = self._slow_first()
-        alike = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, self._first))
+        alike = EVALUATION not in self._first_kind and all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, self._first))
         if not took_ns or not alike or self.updates < FIRST_OF:
             return
         self._slow_first_ns = took_ns
@@ -219,7 +234,7 @@ class LoopClocks:
         del self.update_ns[0]
         for each, worked in zip(self._clocks, self._first):
             each.leave_out_first(worked)
-        self._kinds.forget_time({(index, n): ns for index, worked in enumerate(self._first) for n, ns in worked.items()}, took_ns)
+        self._kinds.forget_time(self._first_kind, took_ns)
         self._first_ns = 0
 
     def has_rare_work(self) -> bool:
@@ -227,6 +242,8 @@ class LoopClocks:
         if self.made < FEW_KNOWN:
             return False
         rare = self._kinds.rare()
+        if self._evaluates and EVALUATION in rare:
+            return True
         worked = [each.worked(self._watching_since is not None) for each in self._clocks]
         longest = max((sum(ns.values()) for ns in worked), default=0)
         return any(ns > RARE_PART * longest for i, each in enumerate(worked) for number, ns in each.items() if (i, number) in rare)
@@ -284,7 +301,7 @@ class LoopClocks:
         if self._left_for is not None:
             return False
         leading = self._leading()
-        if not leading and self.updates < ENOUGH_OF_A_PACKAGE:
+        if not leading and (self.updates < ENOUGH_OF_A_PACKAGE or self._evaluations and self._watched_evaluations < 2):
             return True
         if not self._undisturbed and not self.settled():
             return True

@@ -166,6 +166,7 @@ class Session:
 
     @_harmless
     def on_evaluation(self) -> None:
+        self.clocking.clocks.evaluation()
         if self.course is None:
             self.finder.evaluation()
         else:
