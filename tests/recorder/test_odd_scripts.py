@@ -346,3 +346,26 @@ def test_a_class_that_is_put_together_at_run_time_has_the_header_of_its_base(tmp
     scaled = [module for module in bundle.model["modules"] if "Scaled" in module["class"]]
     assert [module["class"] for module in scaled] == ["ParametrizedScaled", "Scaled"]
     assert all(bundle.text(module["class_site"]).startswith("class Scaled(") for module in scaled)
+
+
+def test_who_asks_whether_torch_is_there_does_not_hide_its_import(tmp_path: Path) -> None:
+    """As transformers does before it imports torch, in a script that imports transformers first."""
+    asks = "import importlib.util\nassert importlib.util.find_spec('torch')\n"
+    bundle = record_text(tmp_path, asks + loop(), fresh=True).bundle
+    assert bundle.manifest["steps_measured"] == 5
+
+
+TRAINER_ALONE = """
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+rows = [{"input_ids": [1, 2, 3, 4], "labels": 0} for _ in range(64)]
+arguments = TrainingArguments("out", max_steps=20, per_device_train_batch_size=4, report_to=[], save_strategy="no", use_cpu=True)
+Trainer(BertForSequenceClassification(config), arguments, train_dataset=rows).train()
+"""
+
+
+def test_a_script_that_never_imports_torch_itself_is_seen(tmp_path: Path) -> None:
+    bundle = record_text(tmp_path, TRAINER_ALONE, fresh=True).bundle
+    assert bundle.manifest["steps_measured"] == 5
+    assert bundle.module("")["class"] == "BertForSequenceClassification"

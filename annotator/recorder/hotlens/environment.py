@@ -51,17 +51,24 @@ def when_imported(name: str, then: Callable[[], None]) -> None:
 
 
 class _Watcher(MetaPathFinder):
-    """Finds nothing itself: lets the others find the module and adds a call behind its execution, then is gone."""
+    """Finds nothing itself: lets the others find the module and adds a call behind its execution, then is gone.
+
+    Who only asks whether there is such a module, as transformers does before it imports torch, gets a loader as well.
+    """
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self.name = name
         self.then = then
+        self._asks = False
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname != self.name:
+        if fullname != self.name or self._asks:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._asks = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asks = False
         if spec is None or spec.loader is None:
             return spec
         loader: Any = spec.loader
@@ -69,12 +76,10 @@ class _Watcher(MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module
-            try:
-                execute(module)
-            except BaseException:
-                sys.meta_path.insert(0, self)  # the script may try again
-                raise
-            self.then()
+            execute(module)  # where it fails, the script may try again
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                self.then()
 
         loader.exec_module = exec_module
         return spec
