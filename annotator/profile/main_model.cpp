@@ -1,6 +1,7 @@
 #include "annotator/profile/main_model.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,15 +15,45 @@ bool is_list(const Module& module) {
   return module.class_name == "ModuleDict" || module.class_name == "ModuleList";
 }
 
+bool in_workspace(const Profile& profile, const std::optional<Site>& site) {
+  return site && profile.files[site->file.index].workspace;
+}
+
+bool is_made_by_script(const Profile& profile, const Module& module) {
+  return in_workspace(profile, module.constructed) || in_workspace(profile, module.attached);
+}
+
+Ns cost_of(const Profile& profile, const Module& module) {
+  return profile.shown(headlines(module, profile.has_device()));
+}
+
+// Its only child, or the one that takes nearly all of it; null where there is none.
+const Module* dominant_child(const Profile& profile, const Module& module) {
+  for (const ModuleId id : module.children) {
+    if (const Module& child = profile.at(id); cost_of(profile, child) * 10 >= cost_of(profile, module) * 9) return &child;
+  }
+  return nullptr;
+}
+
+// What a package puts around a model of the script's, and a loss that calls the model which it is given.
+const Module& unwrapped(const Profile& profile, const Module& module) {
+  const bool loss = module.class_name.ends_with("Loss");
+  if (in_workspace(profile, module.class_site) || (is_made_by_script(profile, module) && !loss)) return module;
+  const Module* inner = dominant_child(profile, module);
+  while (inner != nullptr && !is_made_by_script(profile, *inner)) inner = dominant_child(profile, *inner);
+  return inner != nullptr && !is_list(*inner) ? *inner : module;
+}
+
 void add(const Profile& profile, const Module& module, Costs& costs) {
   if (is_list(module)) {
     for (const ModuleId child : module.children) add(profile, profile.at(child), costs);
     return;
   }
-  const std::string& name = module.class_name.empty() ? module.path : module.class_name;
+  const Module& named = unwrapped(profile, module);
+  const std::string& name = named.class_name.empty() ? named.path : named.class_name;
   auto cost = std::ranges::find(costs, name, &Costs::value_type::first);
   if (cost == costs.end()) cost = costs.insert(costs.end(), {name, Ns{}});
-  cost->second += profile.shown(headlines(module, profile.has_device()));
+  cost->second += cost_of(profile, module);
 }
 
 }  // namespace

@@ -43,3 +43,27 @@ TEST_CASE("models of one class count together, one without a class has its path,
   profile.modules = {root("Net_0", "", 300, 0)};
   CHECK(main_model(profile) == "Net_0");
 }
+
+TEST_CASE("what a package puts around the script's model has the model's name") {
+  Profile profile;
+  profile.steps.resize(1);
+  profile.files = {{.path = "/w/train.py", .workspace = true}, {.path = "/site-packages/wraps.py"}};
+  const Site script{.file = FileId{0}}, package{.file = FileId{1}};
+  profile.modules = {root("", "GradSampleModule", 1000, 0), root("_module", "Inner", 990, 0), root("_module.net", "Net", 980, 0)};
+  profile.modules[0].children = {ModuleId{1}};
+  profile.modules[1].children = {ModuleId{2}};
+  profile.modules[1].parent = ModuleId{0};
+  profile.modules[2].parent = ModuleId{1};
+  for (const std::size_t at : {0U, 1U}) profile.modules[at].class_site = profile.modules[at].constructed = package;
+  profile.modules[2].constructed = profile.modules[2].class_site = script;
+  CHECK(main_model(profile) == "Net");
+  profile.modules[0].constructed = script;  // who trains it has named it
+  CHECK(main_model(profile) == "GradSampleModule");
+  profile.modules[0].class_name = "CosineSimilarityLoss";
+  CHECK(main_model(profile) == "Net");
+  profile.modules[0].class_site = script;  // a loss that is written here
+  CHECK(main_model(profile) == "CosineSimilarityLoss");
+  profile.modules[0].class_site = package;
+  profile.modules[2].forward[0].cpu_total = Ns{700};  // and much of its own
+  CHECK(main_model(profile) == "CosineSimilarityLoss");
+}

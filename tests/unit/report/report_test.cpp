@@ -122,6 +122,18 @@ TEST_CASE("equal blocks are one row of the text unless it is unfolded") {
   const std::string unfolded = report_text(profile, {.unfold = true});
   CHECK(unfolded.find("×2") == std::string::npos);
   CHECK(unfolded.find("1  Layer") != std::string::npos);
+  // One child each, which takes all of its time: the range is of the names that differ.
+  for (const std::uint32_t parent : {1U, 2U}) {
+    profile::Module inner = profile.modules[parent];
+    inner.path += ".default";
+    inner.class_name = "Linear";
+    inner.parent = profile::ModuleId{parent};
+    profile.modules.push_back(inner);
+    profile.modules[parent].children = {profile::ModuleId{parent + 2}};
+  }
+  CHECK(report_text(profile).find("0…1/default  Linear ×2") != std::string::npos);
+  profile.modules.resize(3);
+  for (profile::Module& module : profile.modules) std::erase_if(module.children, [](profile::ModuleId id) { return id.index > 2; });
   // Instances of module frames: the stem of a range is said once.
   profile.modules[1].path = "Net_0/Layer_1";
   profile.modules[2].path = "Net_0/Layer_12";
