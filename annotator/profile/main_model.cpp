@@ -1,6 +1,7 @@
 #include "annotator/profile/main_model.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,17 +21,18 @@ bool in_workspace(const Profile& profile, const std::optional<Site>& site) {
 }
 
 bool is_made_by_script(const Profile& profile, const Module& module) {
-  return in_workspace(profile, module.constructed) || in_workspace(profile, module.attached);
+  return in_workspace(profile, module.constructed ? module.constructed : module.attached);
 }
 
 Ns cost_of(const Profile& profile, const Module& module) {
   return profile.shown(headlines(module, profile.has_device()));
 }
 
-// Its only child, or the one that takes nearly all of it; null where there is none.
+// Its only child, where that takes most of it, or the one of several that takes nearly all of it; null where there is none.
 const Module* dominant_child(const Profile& profile, const Module& module) {
+  const std::int64_t tenths = module.children.size() == 1 ? 5 : 9;
   for (const ModuleId id : module.children) {
-    if (const Module& child = profile.at(id); cost_of(profile, child) * 10 >= cost_of(profile, module) * 9) return &child;
+    if (const Module& child = profile.at(id); cost_of(profile, child) * 10 >= cost_of(profile, module) * tenths) return &child;
   }
   return nullptr;
 }

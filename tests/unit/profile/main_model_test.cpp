@@ -65,5 +65,8 @@ TEST_CASE("what a package puts around the script's model has the model's name") 
   CHECK(main_model(profile) == "CosineSimilarityLoss");
   profile.modules[0].class_site = package;
   profile.modules[2].forward[0].cpu_total = Ns{700};  // and much of its own
+  CHECK(main_model(profile) == "Net");
+  profile.modules[1].children = {ModuleId{3}, ModuleId{2}};
+  profile.modules.push_back(root("_module.other", "Identity", 280, 0));
   CHECK(main_model(profile) == "CosineSimilarityLoss");
 }
