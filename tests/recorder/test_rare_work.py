@@ -165,17 +165,12 @@ def test_of_a_packages_rollout_the_environments_lines_and_the_whole_are_known(tm
     assert result.whole["rare_ns"] == pytest.approx(13 * 30 * MS, rel=0.1)
 
 
-@pytest.mark.parametrize("evaluates_first", [False, True])
-def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluates_first: bool
-) -> None:
+def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`learn(model)` of a package whose every statement is its own: every tenth update is behind 50 ms with the model in evaluation."""
     world = World()
     waits: list[bool] = []
 
     def learn() -> None:
-        if evaluates_first:
-            world.clocks.evaluation()
         for update in range(71):
             if update % 10 == 5:
                 world.clocks.evaluation()
@@ -191,12 +186,16 @@ def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(
     assert waits.index(False) == 50  # ENOUGH_OF_A_PACKAGE, with five rollouts among them
 
 
-def test_a_packages_first_rollout_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("called", "waited"), [(True, 160), (False, 50)])
+def test_a_packages_first_rollout_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: bool, waited: int) -> None:
+    """A model that is turned to evaluation as it is loaded makes nobody wait."""
     world = World()
     waits: list[bool] = []
 
     def learn() -> None:
         world.clocks.evaluation()
+        if called:
+            world.clocks.inference()
         for update in range(201):
             if update and update % 80 == 0:
                 world.clocks.evaluation()
@@ -206,5 +205,5 @@ def test_a_packages_first_rollout_is_waited_for_again(tmp_path: Path, monkeypatc
             waits.append(world.clocks.unseen())
 
     result = run_in(world, tmp_path, monkeypatch, "learn()\n", learn=learn)
-    assert waits.index(False) == 160
+    assert waits.index(False) == waited
     assert result.whole["rare_ns"] == pytest.approx(200 * 500 * MS / 80, rel=0.1)

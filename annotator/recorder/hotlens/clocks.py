@@ -63,7 +63,7 @@ class LoopClocks:
         self._undisturbed: bool | None = None  # what counts is from before a profiler, or in proportion to it; None: none was on
         self._longer_ns: list[int] = []  # disturbed updates without rare work
         self._evaluates = False  # in the update that is being made
-        self._evaluations = self._watched_evaluations = 0  # updates with one, that before the first one among them
+        self._evaluations = self._watched_evaluations = 0  # all, and updates with one that were watched
         self._trains = True
         self._training: frozenset[tuple[int, int]] = frozenset()  # the outermost loops that all updates were made in: clock and loop
         self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
@@ -85,8 +85,13 @@ class LoopClocks:
 
     def evaluation(self) -> None:
         """A model is turned to evaluation, for a rollout or a validation."""
-        self._evaluations += not self._evaluates
+        self._evaluations += self._begun
         self._evaluates = True
+
+    def inference(self) -> None:
+        """One is called without gradients: before the first update it was not only loaded so."""
+        if self._evaluates and not self._begun:
+            self._evaluations = 1
 
     def begins_at(self, update: int, trains: bool = True) -> None:
         """So many updates are made as the first boundary comes; `trains`: no inference, which is over as a training begins."""
@@ -301,7 +306,7 @@ class LoopClocks:
         if self._left_for is not None:
             return False
         leading = self._leading()
-        if not leading and (self.updates < ENOUGH_OF_A_PACKAGE or self._evaluations and self._watched_evaluations < 2):
+        if not leading and (self.updates < ENOUGH_OF_A_PACKAGE or (self._evaluations and self._watched_evaluations < 2)):
             return True
         if not self._undisturbed and not self.settled():
             return True

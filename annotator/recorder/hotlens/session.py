@@ -212,6 +212,8 @@ class Session:
     def on_forward(self, root: int, gradients: bool) -> None:
         if self.course is None:
             self.first.call(gradients, self.finder.trains)
+            if not gradients:
+                self.clocking.clocks.inference()
         self._stepped("forward", lambda: self._finder().forward(root, gradients))
 
     def _stepped(self, by: str, tell_finder: Callable[[], Boundary | None]) -> None:
