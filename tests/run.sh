@@ -42,7 +42,7 @@ product() { build release --target hotlens hotlens_page hotlens_vsix; }
 tests() {
   local said code=0 names
   said=$(mktemp)
-  python -m pytest -rfE "$@" 2>&1 | tee "$said" || code=${PIPESTATUS[0]}
+  python -m pytest -rfE --durations 5 --durations-min 10 "$@" 2>&1 | tee "$said" || code=${PIPESTATUS[0]}
   mapfile -t names < <(sed -nE 's/^(FAILED|ERROR) ([^ ]+::.*)/\2/p' "$said" | sed 's/ - .*//' | sort -u)
   rm -f "$said"
   [ "$code" = 1 ] && [ "${#names[@]}" -ge 1 ] && [ "${#names[@]}" -le 3 ] || return "$code"
