@@ -165,45 +165,52 @@ def test_of_a_packages_rollout_the_environments_lines_and_the_whole_are_known(tm
     assert result.whole["rare_ns"] == pytest.approx(13 * 30 * MS, rel=0.1)
 
 
-def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`learn(model)` of a package whose every statement is its own: every tenth update is behind 50 ms with the model in evaluation."""
+Learns = tuple[Result, list[bool], list[bool]]
+
+
+def learning(folder: Path, monkeypatch: pytest.MonkeyPatch, updates: int, rollouts: dict[int, int], *before: str) -> Learns:
+    """`learn(model)` of a package whose every statement is its own: updates of 8 ms, some behind a rollout of so many ms with the model in
+    evaluation. With it, of each update, whether work is waited for after it, and whether it had rare work. `before`: what comes first.
+    """
     world = World()
     waits: list[bool] = []
+    rare: list[bool] = []
 
     def learn() -> None:
-        for update in range(71):
-            if update % 10 == 5:
+        for event in before:
+            getattr(world.clocks, event)()
+        for update in range(updates):
+            if update in rollouts:
                 world.clocks.evaluation()
-                world.work(50)
+                world.work(rollouts[update])
             world.work(6)
+            rare.append(world.clocks.has_rare_work())
             world.step()
             waits.append(world.clocks.unseen())
 
-    result = run_in(world, tmp_path, monkeypatch, "learn()\n", learn=learn)
+    return run_in(world, folder, monkeypatch, "learn()\n", learn=learn), waits, rare
+
+
+def test_a_packages_rollout_without_a_line_is_known_by_its_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, waits, rare = learning(tmp_path, monkeypatch, 71, {update: 50 for update in range(5, 71, 10)})
     assert result.whole["updates"] == 70
     assert result.whole["watched_ns"] - result.whole["rare_ns"] == 70 * 8 * MS
     assert result.whole["rare_ns"] == pytest.approx(70 * 5 * MS, rel=0.1)
     assert waits.index(False) == 50  # ENOUGH_OF_A_PACKAGE, with five rollouts among them
+    assert [update for update, is_rare in enumerate(rare) if is_rare] == list(range(15, 71, 10))  # one has been seen by then
 
 
-@pytest.mark.parametrize(("called", "waited"), [(True, 160), (False, 50)])
-def test_a_packages_first_rollout_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: bool, waited: int) -> None:
+@pytest.mark.parametrize(("before", "waited"), [(("evaluation", "inference"), 160), (("evaluation",), 50), (("inference",), 50)])
+def test_a_packages_first_rollout_is_waited_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: tuple[str, ...], waited: int
+) -> None:
     """A model that is turned to evaluation as it is loaded makes nobody wait."""
-    world = World()
-    waits: list[bool] = []
-
-    def learn() -> None:
-        world.clocks.evaluation()
-        if called:
-            world.clocks.inference()
-        for update in range(201):
-            if update and update % 80 == 0:
-                world.clocks.evaluation()
-                world.work(500)
-            world.work(6)
-            world.step()
-            waits.append(world.clocks.unseen())
-
-    result = run_in(world, tmp_path, monkeypatch, "learn()\n", learn=learn)
+    result, waits, _ = learning(tmp_path, monkeypatch, 201, {80: 500, 160: 500}, *before)
     assert waits.index(False) == waited
     assert result.whole["rare_ns"] == pytest.approx(200 * 500 * MS / 80, rel=0.1)
+
+
+def test_a_rollout_in_the_first_update_watched_makes_it_no_slow_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _, _ = learning(tmp_path, monkeypatch, 41, {1: 400})
+    assert "slow_first_ns" not in result.whole and result.whole["updates"] == 40
+    assert result.whole["rare_ns"] >= 400 * MS

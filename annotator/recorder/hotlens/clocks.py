@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any, Callable
 
 from .clock import Clock
-from .kinds import Kinds
+from .kinds import Kinds, Statement
 from .loop_plan import NOTHING, Plan
 from .machine import Processors, between, read_processors
 from .watched import Watched
@@ -32,7 +32,7 @@ A_TRACE = 20
 # nothing that they did not: on a device, kernels are loaded as they are first used.
 FIRST_OF, SLOW = 20, 5
 # What a package's loop does between updates has no statement: that its model was turned to evaluation there is a statement of no clock.
-EVALUATION = (-1, 0)
+EVALUATION: Statement = (-1, 0)
 # So many updates from before a profiler are enough to leave usual ones after it out.
 ENOUGH_BEFORE = 8
 
@@ -48,8 +48,7 @@ class LoopClocks:
         self._begun = False  # a boundary has come: what lies before it is several updates
         self.watched_ns = 0
         self.update_ns: list[int] = []
-        self._first: list[dict[int, int]] = []  # by clock, the statements at work in the first watched update, ns
-        self._first_kind: dict[tuple[int, int], int] = {}  # the same by clock and statement
+        self._first: dict[Statement, int] = {}  # at work in the first watched update, ns
         self._first_ns, self._longest_ns = 0, 0  # what it took, and the longest of the others
         self._slow_first_ns = 0  # the first one, where it is left out
         self._carried_ns = 0  # of what was begun and is no update
@@ -63,7 +62,8 @@ class LoopClocks:
         self._undisturbed: bool | None = None  # what counts is from before a profiler, or in proportion to it; None: none was on
         self._longer_ns: list[int] = []  # disturbed updates without rare work
         self._evaluates = False  # in the update that is being made
-        self._evaluations = self._watched_evaluations = 0  # all, and updates with one that were watched
+        self._evaluated = False  # in an update, or with a model that was called before the first one
+        self._watched_evaluations = 0  # watched updates with one
         self._trains = True
         self._training: frozenset[tuple[int, int]] = frozenset()  # the outermost loops that all updates were made in: clock and loop
         self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
@@ -85,13 +85,12 @@ class LoopClocks:
 
     def evaluation(self) -> None:
         """A model is turned to evaluation, for a rollout or a validation."""
-        self._evaluations += self._begun
+        self._evaluated |= self._begun
         self._evaluates = True
 
     def inference(self) -> None:
         """One is called without gradients: before the first update it was not only loaded so."""
-        if self._evaluates and not self._begun:
-            self._evaluations = 1
+        self._evaluated |= self._evaluates and not self._begun
 
     def begins_at(self, update: int, trains: bool = True) -> None:
         """So many updates are made as the first boundary comes; `trains`: no inference, which is over as a training begins."""
@@ -217,7 +216,7 @@ class LoopClocks:
             if self.updates > 1:
                 self._longest_ns = max(self._longest_ns, self._carried_ns)
             else:
-                self._first, self._first_kind, self._first_ns = worked, by_statement, self._carried_ns
+                self._first, self._first_ns = by_statement, self._carried_ns
                 for each in self._clocks:
                     each.remember_first()
         if watched:
@@ -230,16 +229,17 @@ class LoopClocks:
     def _leave_out_slow_first(self) -> None:
         """As if it had not been watched."""
         took_ns = self._slow_first()
-        alike = EVALUATION not in self._first_kind and all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, self._first))
+        first = [_of_clock(index, self._first) for index in range(len(self._clocks))]
+        alike = EVALUATION not in self._first and all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, first))
         if not took_ns or not alike or self.updates < FIRST_OF:
             return
         self._slow_first_ns = took_ns
         self.updates -= 1
         self.watched_ns -= took_ns
         del self.update_ns[0]
-        for each, worked in zip(self._clocks, self._first):
+        for each, worked in zip(self._clocks, first):
             each.leave_out_first(worked)
-        self._kinds.forget_time(self._first_kind, took_ns)
+        self._kinds.forget_time(self._first, took_ns)
         self._first_ns = 0
 
     def has_rare_work(self) -> bool:
@@ -306,7 +306,7 @@ class LoopClocks:
         if self._left_for is not None:
             return False
         leading = self._leading()
-        if not leading and (self.updates < ENOUGH_OF_A_PACKAGE or (self._evaluations and self._watched_evaluations < 2)):
+        if not leading and (self.updates < ENOUGH_OF_A_PACKAGE or (self._evaluated and self._watched_evaluations < 2)):
             return True
         if not self._undisturbed and not self.settled():
             return True
@@ -337,7 +337,7 @@ class LoopClocks:
         fair = self._kinds.fair()
         for index, watched in enumerate(self._clocks):
             if any(watched.clock.watch.calls) or any(watched.clock.startup.calls):
-                more = {number: ns for (clock, number), ns in fair.statements.items() if clock == index}
+                more = _of_clock(index, fair.statements)
                 watched.add_rows(file_number(watched.clock.filename), loops, statements, self.updates, more)
         document: dict[str, Any] = {
             "schema": "hotlens.loop/1",
@@ -357,3 +357,8 @@ class LoopClocks:
         if self._processors is not None and processors is not None:
             document["processors"] = between(self._processors, processors)
         return document
+
+
+def _of_clock(index: int, statements: dict[Statement, int]) -> dict[int, int]:
+    """By number in its plan."""
+    return {number: ns for (clock, number), ns in statements.items() if clock == index}

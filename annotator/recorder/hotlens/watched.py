@@ -37,9 +37,8 @@ class Watched:
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
         self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
-        self._first_ns: list[int] = []  # counted in the first watched update, with calls and the loops that it ended in
-        self._first_calls: list[int] = []
-        self._first_loops: list[int] = []
+        self._first_ns, self._first_calls = [0] * size, [0] * size  # counted in the first watched update
+        self._first_loops = [0] * len(clock.plan.loops)  # that it ended in
         self.running = 0  # the statement that was at work when the last update was made
         self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
 
