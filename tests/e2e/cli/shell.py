@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def record(hotlens: Run, folder: Path, script: str, *options: str) -> None:
+    """Profiles a script as `train.py` of the test's folder."""
+    (folder / "train.py").write_text(script)
+    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], *options, "train.py")
+    assert done.returncode == 0, done.stderr
 
 
 def steps_trace(walls_us: list[int], linear_us: list[int] | None = None, name: str = "Linear_0") -> dict[str, Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
-from shell import Run
+from shell import Run, record
 
 TIMES = 200  # what the validation calls the layer more often than the training
 SCRIPT = """\
@@ -49,9 +48,7 @@ for step in range(60):
 
 
 def test_a_validation_in_every_step_is_a_stage_of_its_own(hotlens: Run, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(SCRIPT)
-    run = hotlens("run", "--steps", "3", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
-    assert run.returncode == 0, run.stderr
+    record(hotlens, tmp_path, SCRIPT, "--steps", "3")
 
     report = json.loads(hotlens("report", "latest", "--format", "json").stdout)
     walls = {stage["name"]: stage["wall_ns"] for stage in report["stages"]}
@@ -106,9 +103,7 @@ for step in range(60):
 
 def test_a_step_that_was_mapped_in_vain_adds_nothing(hotlens: Run, tmp_path: Path) -> None:
     """The sixth update is to be the map step. It evaluates, so the next one is."""
-    (tmp_path / "train.py").write_text(OF_ONE_STEP)
-    run = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
-    assert run.returncode == 0, run.stderr
+    record(hotlens, tmp_path, OF_ONE_STEP)
     (trace,) = tmp_path.glob(".hotlens/profiles/*/trace-map.json.gz")
     assert gzip.decompress(trace.read_bytes()).count(b'"hotlens.rest#0"') == 2, "no step was mapped in vain"
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
-from shell import Run
+from shell import Run, record
 
 SCRIPT = """\
 import torch
@@ -52,9 +51,7 @@ for step in range(600):
 
 
 def test_the_lines_that_make_experts_have_the_time_of_all_of_them(hotlens: Run, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(SCRIPT)
-    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
-    assert done.returncode == 0, done.stderr
+    record(hotlens, tmp_path, SCRIPT)
     lines = [line.strip() for line in SCRIPT.splitlines()]
     file = json.loads(hotlens("check", "train.py", "--format", "json").stdout)["files"][0]
     hints = {lines[hint["line"]]: hint for hint in file["hints"]}

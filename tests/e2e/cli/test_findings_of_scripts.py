@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
-from shell import Run
+from shell import Run, record
 
 SCRIPT = """\
 import math
@@ -60,9 +59,7 @@ LINES = {
 
 
 def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(SCRIPT)
-    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
-    assert done.returncode == 0, done.stderr
+    record(hotlens, tmp_path, SCRIPT)
     lines = SCRIPT.splitlines()
     found = json.loads(hotlens("report", "--format", "json").stdout)["findings"]
     items = [item for item in found if item["kind"] != "keep_freed"]  # a variable of the command has no line
@@ -100,8 +97,6 @@ def test_without_the_evidence_nothing_is_said(hotlens: Run, tmp_path: Path) -> N
     plain = SCRIPT.replace("for t in range(192):", "for step in x.unbind(1):").replace("x[:, t]", "step")
     plain = plain.replace("0.5 * h * (1.0 + torch.tanh(0.8 * (h + 0.044715 * torch.pow(h, 3.0))))", 'F.gelu(h, approximate="tanh")')
     plain = plain.replace("weights @ v", "F.scaled_dot_product_attention(q, k, v)").replace("weights = F.softmax(scores, -1)", "pass")
-    (tmp_path / "train.py").write_text(plain)
-    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py")
-    assert done.returncode == 0, done.stderr
+    record(hotlens, tmp_path, plain)
     kinds = {item["kind"] for item in json.loads(hotlens("report", "--format", "json").stdout)["findings"]}
     assert not kinds & {"unbind_time", "gelu_tanh", "fused_attention"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import Run
+from shell import Run, record
 
 # Whatever lies on the heap, glibc maps so large a block by itself and gives it back when it is freed (`M_MMAP_THRESHOLD` of mallopt(3)).
 SCRIPT = """\
@@ -30,9 +30,7 @@ KEEP = {"MALLOC_MMAP_THRESHOLD_": "1073741824", "MALLOC_TRIM_THRESHOLD_": "10737
 
 
 def recorded(hotlens: Run, folder: Path) -> dict[str, Any]:
-    (folder / "train.py").write_text(SCRIPT)
-    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "--warmup", "8", "train.py")
-    assert done.returncode == 0, done.stderr
+    record(hotlens, folder, SCRIPT, "--warmup", "8")
     report: dict[str, Any] = json.loads(hotlens("report", "--format", "json").stdout)
     return report
 
