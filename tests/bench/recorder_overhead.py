@@ -141,7 +141,7 @@ def steps_of(loader: Any, sink: int | None = None) -> tuple[Any, Any]:
     session.hooks = Hooks(session)
     boundary = Boundary("loader", number_of(loader, session), "bench", 0)
     course = session.course = Course(boundary, [Plain(1 << 60)], session.delivery.draft, session.reporter, session.warnings)
-    session.loader_steps = LoaderSteps(course, session.hooks, by_optimizers=False)
+    session.loader_steps = LoaderSteps(course, session.hooks, False, session.clocking.clocks.no_update)
     return session, course
 
 

@@ -26,7 +26,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     told: list[int] = []
     patches = Patches()
-    optimizers = Optimizers(patches, told.append, lambda number: None)
+    optimizers = Optimizers(patches, told.append, lambda number: None, lambda: None)
     optimizers.watch_steps(None)
     yield told
     patches.take_back()

@@ -190,6 +190,54 @@ def test_a_second_training_is_told_of_and_measured_where_it_is_asked_for(tmp_pat
     assert second.bundle.manifest["step"]["why"] == "no DataLoader is used; a step ends with the optimizer"
 
 
+ONE_FUNCTION = """\
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.randn(320, 8)), batch_size=8)
+
+def batches(n):
+    return {batches}
+
+def train(n):
+    model, optimizer = make(n)
+    for i in batches(n):
+        update(model, optimizer)
+
+def main():
+    train(16)
+    train(4000)
+
+main()
+"""
+
+
+@pytest.mark.parametrize("batches", ["range(40)", "loader"])
+def test_two_trainings_by_one_function_are_two(tmp_path: Path, batches: str) -> None:
+    script = SETUP + ONE_FUNCTION.format(batches=batches)
+    line = script.splitlines().index("    train(4000)") + 1
+    run = record_text(tmp_path, script)
+    (said,) = other_training(run)
+    assert "the first training of the script, of 40 updates" in said and f":{line}: " in said
+    loop = loop_of(run)
+    its = [row for row in loop["statements"] if row["function"] == "train" and row["loop"] >= 0]
+    assert its and all(row["calls"] <= loop["updates"] + 1 for row in its)
+
+
+IN_A_SEARCH = """\
+for n in (16, {other}):
+    train(n)
+"""
+
+
+@pytest.mark.parametrize("batches", ["range(40)", "loader"])
+@pytest.mark.parametrize(("other", "trainings"), [(4000, 1), (16, 0)])
+def test_another_size_is_another_training_and_another_fold_is_none(tmp_path: Path, batches: str, other: int, trainings: int) -> None:
+    script = SETUP + ONE_FUNCTION.format(batches=batches).partition("def main")[0] + IN_A_SEARCH.format(other=other)
+    run = record_text(tmp_path, script)
+    said = other_training(run)
+    assert len(said) == trainings and all("of 40 updates; the next begins at train.py:" in text for text in said)
+    assert trainings or loop_of(run)["made"] > 40
+
+
 def test_a_second_training_that_was_not_reached_is_told_of(tmp_path: Path) -> None:
     script = SETUP + SEARCH_FIRST.format(updates=60).replace("range(40)", "range(10**9)")
     line = script.splitlines().index("for i in range(60):") + 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from _thread import get_ident
+from collections.abc import Iterable
 from statistics import median
 from typing import Any, Callable
 
@@ -33,6 +34,8 @@ A_TRACE = 20
 FIRST_OF, SLOW = 20, 5
 # What a package's loop does between updates has no statement: that its model was turned to evaluation there is a statement of no clock.
 EVALUATION: Statement = (-1, 0)
+# Of a loop or a statement: its clock, its number there, and which of its executions.
+Execution = tuple[int, int, int]
 # So many updates from before a profiler are enough to leave usual ones after it out.
 ENOUGH_BEFORE = 8
 
@@ -65,7 +68,10 @@ class LoopClocks:
         self._evaluated = False  # in an update, or with a model that was called before the first one
         self._watched_evaluations = 0  # watched updates with one
         self._trains = True
-        self._training: frozenset[tuple[int, int]] = frozenset()  # the outermost loops that all updates were made in: clock and loop
+        # What all updates were made in: the outermost loops, and statements outside of loops.
+        self._training: frozenset[Execution] = frozenset()
+        self._outside: frozenset[Execution] = frozenset()
+        self._other_model = False  # the update that is being made is the first of another model
         self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
 
     def new(self, filename: str, plan: Plan) -> Clock:
@@ -253,6 +259,10 @@ class LoopClocks:
         longest = max((sum(ns.values()) for ns in worked), default=0)
         return any(ns > RARE_PART * longest for i, each in enumerate(worked) for number, ns in each.items() if (i, number) in rare)
 
+    def another_model(self) -> None:
+        """The update that is being made is one of another model, whatever loop makes it."""
+        self._other_model = True
+
     def leaves(self) -> bool:
         """Whether another training has begun, within an update that is watched."""
         now = time.perf_counter_ns()
@@ -261,15 +271,36 @@ class LoopClocks:
     def _has_left(self, running: list[int]) -> bool:
         """The loop of the first updates is over, and another one trains: a search for the learning rate came first, or another model."""
         if self._left_for is None and self._trains:
-            outermost = ((index, each.outermost_loop(number)) for index, (each, number) in enumerate(zip(self._clocks, running)))
-            now = frozenset((index, loop) for index, loop in outermost if loop >= 0)
-            if now and self._training and not now & self._training:
-                index, loop = min(now)
-                clock = self._clocks[index].clock
-                self._left_for = clock.filename, clock.plan.loops[loop].line
-            elif now:
-                self._training = now & self._training or now
+            loops = _executions(each.call_of_loop(number) for each, number in zip(self._clocks, running))
+            outside = _executions(each.call_outside_loops(number) for each, number in zip(self._clocks, running))
+            if loops and self._training and not _places(loops) & _places(self._training):
+                self._left_for = self._place_of_loop(loops)
+            elif self.made >= FEW_KNOWN and not loops & self._training and not self._outside <= outside:
+                self._left_for = self._place_after(outside) or self._place_of_loop(loops)
+            elif self._other_model:
+                self._left_for = self._place_within_loop(running)
+            else:
+                self._training = loops & self._training or loops or self._training
+                self._outside = self._outside & outside if self.made else outside
         return self._left_for is not None
+
+    def _place_of_loop(self, loops: frozenset[Execution]) -> tuple[str, int] | None:
+        places = ((self._clocks[index].clock, loop) for index, loop, _ in sorted(loops))
+        return next(((clock.filename, clock.plan.loops[loop].line) for clock, loop in places), None)
+
+    def _place_within_loop(self, running: list[int]) -> tuple[str, int] | None:
+        lines = ((each.clock, each.clock.plan.statements[n]) for each, n in zip(self._clocks, running) if each.outermost_loop(n) >= 0)
+        return next(((clock.filename, statement.line) for clock, statement in lines if statement is not None), None)
+
+    def _place_after(self, outside: frozenset[Execution]) -> tuple[str, int] | None:
+        """Where a function went on to that made all updates in one statement so far."""
+        before = dict(_places(self._outside))
+        for index, number, _ in sorted(outside):
+            clock = self._clocks[index].clock
+            statement = clock.plan.statements[number]
+            if statement is not None and before.get(index, number) != number:
+                return clock.filename, statement.line
+        return None
 
     def _leading(self) -> list[Watched]:
         """The clocks of loops that make updates; none where the loop is a package's own."""
@@ -362,3 +393,11 @@ class LoopClocks:
 def _of_clock(index: int, statements: dict[Statement, int]) -> dict[int, int]:
     """By number in its plan."""
     return {number: ns for (clock, number), ns in statements.items() if clock == index}
+
+
+def _executions(of_clocks: Iterable[tuple[int, int] | None]) -> frozenset[Execution]:
+    return frozenset((index, *execution) for index, execution in enumerate(of_clocks) if execution is not None)
+
+
+def _places(executions: frozenset[Execution]) -> set[tuple[int, int]]:
+    return {(index, number) for index, number, _ in executions}

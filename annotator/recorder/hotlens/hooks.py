@@ -30,6 +30,7 @@ class Listener(Protocol):
     def on_exhausted(self, iterator: Any) -> None: ...
     def on_optimizer(self, optimizer: int, in_backward: bool) -> None: ...
     def on_newcomer(self, optimizer: int) -> None: ...
+    def on_other_model(self) -> None: ...
     def on_backward(self, fresh: bool) -> None: ...
     def on_forward(self, root: int, gradients: bool) -> None: ...
     def on_evaluation(self) -> None: ...
@@ -61,7 +62,10 @@ class Hooks:
         self._forward_handle: Any = None
         self.loaders, self._roots = Loaders(), Numbers()
         self.optimizers = Optimizers(
-            self._patches, lambda number: listener.on_optimizer(number, self._backward_depth > 0), listener.on_newcomer
+            self._patches,
+            lambda number: listener.on_optimizer(number, self._backward_depth > 0),
+            listener.on_newcomer,
+            listener.on_other_model,
         )
         self._root_types: dict[int, type] = {}
         self._profilers: set[int] = set()  # the script's, at work
@@ -89,6 +93,7 @@ class Hooks:
         self._patch_workers()
         self._patch_evaluation()
         self._patch_profilers()
+        self.optimizers.watch_others()
         if boundary.by == "optimizer":
             self.optimizers.watch_steps(boundary.key)
         if boundary.by == "forward":

@@ -57,14 +57,14 @@ class Leading:
     def leads(self, node: ast.AST) -> bool:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
         if isinstance(node, FUNCTIONS) and _decorated_without_gradients(node):
-            return any(isinstance(n, LOOPS) for n in _own_nodes(node))
+            return any(isinstance(n, LOOPS) for n in own_nodes(node))
         if isinstance(node, FUNCTIONS) and any(id(loop) in self._without_gradients for loop in _outermost_loops_of(node)):
             return True
         return id(node) in self._without_gradients or self._updates(node) or _enters_without_gradients(node)
 
     def trains(self, node: ast.stmt) -> bool:
         """A statement that makes updates, as far as its text tells: none that only computes without gradients."""
-        return any(isinstance(n, ast.Call) and self._trains(n) for n in _own_nodes(node))
+        return any(isinstance(n, ast.Call) and self._trains(n) for n in own_nodes(node))
 
     def _trains(self, call: ast.Call) -> bool:
         name = _last_name(call)
@@ -84,7 +84,7 @@ class Leading:
         found: dict[str, Function] = {}
         callers = [loop for loop in ast.walk(tree) if id(loop) in self._without_gradients]
         while callers:
-            called = {n.func.id for loop in callers for n in _own_nodes(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+            called = {n.func.id for loop in callers for n in own_nodes(loop) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
             new = {name: models[name] for name in called & models.keys() - found.keys()}
             found.update(new)
             callers = list(new.values())
@@ -115,7 +115,7 @@ class Leading:
         return _last_name(made) in GRADIENTS_OF or any(self._makes_leading(a) for a in made.args)
 
     def _updates(self, node: ast.AST) -> bool:
-        return any(isinstance(n, ast.Call) and self._is_update(n) for n in _own_nodes(node))
+        return any(isinstance(n, ast.Call) and self._is_update(n) for n in own_nodes(node))
 
     def _is_update(self, call: ast.Call) -> bool:
         name = _last_name(call)
@@ -133,7 +133,7 @@ class Leading:
             return False
         if id(function) not in self._models:
             return True
-        return any(isinstance(n, ast.Call) and _is_update_of_model(n) for n in _own_nodes(function))
+        return any(isinstance(n, ast.Call) and _is_update_of_model(n) for n in own_nodes(function))
 
 
 def _called_by_loops(tree: ast.Module, classes: list[ast.ClassDef]) -> set[int]:
@@ -167,7 +167,7 @@ def _decorated_without_gradients(function: Function) -> bool:
 
 
 def _enters_without_gradients(node: ast.AST) -> bool:
-    return any(isinstance(n, ast.Call) and _last_name(n) in WITHOUT_GRADIENTS for n in _own_nodes(node))
+    return any(isinstance(n, ast.Call) and _last_name(n) in WITHOUT_GRADIENTS for n in own_nodes(node))
 
 
 def _outermost_loops_of(function: Function) -> Iterator[ast.AST]:
@@ -176,7 +176,7 @@ def _outermost_loops_of(function: Function) -> Iterator[ast.AST]:
 
 def _calls_a_variable(loop: ast.AST, known: set[str]) -> bool:
     """`net(x)`, `self.model(x)`: neither a function or class of the file, nor what it imports, nor Python's own."""
-    for node in _own_nodes(loop):
+    for node in own_nodes(loop):
         function = node.func if isinstance(node, ast.Call) else None
         if isinstance(function, ast.Name) and function.id not in known:
             return True
@@ -216,12 +216,12 @@ def _functions(node: ast.AST) -> Iterator[Function]:
             yield child
 
 
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Of what runs with the node: functions and classes that are only defined in it run elsewhere."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
             yield child
-            yield from _own_nodes(child)
+            yield from own_nodes(child)
 
 
 def _methods_of_model(node: ast.ClassDef) -> list[Function]:

@@ -54,6 +54,7 @@ class Plan:
     statements: list[Statement | None] = field(default_factory=lambda: [None])
     loops: list[Loop] = field(default_factory=list)
     same: dict[int, int] = field(default_factory=dict)
+    suspends: bool = False  # a generator or a coroutine: it is left and entered again within one call
 
     def add(self, statement: Statement) -> int:
         self.statements.append(statement)

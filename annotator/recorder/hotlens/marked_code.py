@@ -11,7 +11,7 @@ import warnings
 from types import CodeType
 from typing import Any, Callable
 
-from .leading import FUNCTIONS, LOOPS, WORDS, Function, Leading
+from .leading import FUNCTIONS, LOOPS, WORDS, Function, Leading, own_nodes
 from .loop_plan import Marker, Plan
 from .statements import below
 
@@ -70,6 +70,7 @@ def _marker(plans: list[Plan], leading: Leading, function: str, line: int = 1) -
 def _mark_function(function: Function, marker: Marker) -> None:
     docstring = [n for n in function.body[:1] if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
     body = function.body[len(docstring) :]
+    marker.plan.suspends = any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(function))
     if body:
         function.body = [*docstring, marker.until_left(body)]
 

@@ -20,12 +20,17 @@ STEP_RANGE = "Optimizer.step#"  # torch opens it around an optimizer's step and 
 
 class Optimizers:
     """`stepped(number)` is told of each step, or of those of one optimizer alone; `newcomer(number)` then of one that has not been there
-    before."""
+    before; `another()` before one of another model steps, where those that are known are gone: a search over sizes."""
 
-    def __init__(self, patches: Patches, stepped: Callable[[int], None], newcomer: Callable[[int], None]) -> None:
+    def __init__(
+        self, patches: Patches, stepped: Callable[[int], None], newcomer: Callable[[int], None], another: Callable[[], None]
+    ) -> None:
         self._patches = patches
         self._stepped_now = stepped
         self._newcomer = newcomer
+        self._another = another
+        self._others: weakref.WeakSet[Any] = weakref.WeakSet()  # made later, of other shapes than those that had stepped
+        self._other_handle: Any = None
         self._numbers = Numbers()
         self._made: weakref.WeakSet[Any] = weakref.WeakSet()
         self._stepped: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -64,6 +69,31 @@ class Optimizers:
             return __init__
 
         self._patches.put(torch.optim.Optimizer, "__init__", noting)
+
+    def watch_others(self) -> None:
+        """The step is known: what is made from now on for parameters of other shapes is of another model."""
+        import torch
+        from torch.optim import optimizer as module
+
+        known = {_shapes(optimizer) for optimizer in self._stepped}
+
+        def noting(made: Method) -> Method:
+            def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+                made(optimizer, *args, **kwargs)
+                if _shapes(optimizer) in known:
+                    self._stepped.add(optimizer)
+                    return
+                self._others.add(optimizer)
+                if self._other_handle is None:
+                    self._other_handle = module.register_optimizer_step_post_hook(self._after_step_of_other)
+
+            return __init__
+
+        self._patches.put(torch.optim.Optimizer, "__init__", noting)
+
+    def _after_step_of_other(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if optimizer in self._others and not self._stepped:
+            self._another()
 
     def watch_steps(self, only: int | None) -> None:
         import torch
@@ -151,6 +181,9 @@ class Optimizers:
         if self._step_handle is not None:
             self._step_handle.remove()
             self._step_handle = None
+        if self._other_handle is not None:
+            self._other_handle.remove()
+            self._other_handle = None
 
     def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """A boundary here would lie inside torch's range, which then reaches from one step into the next: its end is waited for."""
@@ -171,3 +204,7 @@ class Optimizers:
     def _tell(self, optimizer: Any) -> None:
         if self._told is not None:
             self._told(optimizer)
+
+
+def _shapes(optimizer: Any) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(parameter.shape) for group in optimizer.param_groups for parameter in group["params"])

@@ -72,6 +72,7 @@ class ProgramStep:
         self.program.tensors = self._tensors.listed()
         self._tensors.forget()
         self._parameters.clear()
+        self.modules, self.optimizers = [], []  # the next fold's take the place of these in memory
         self._surroundings.forget()
 
     def abandon(self) -> None:

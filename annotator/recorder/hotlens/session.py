@@ -197,6 +197,10 @@ class Session:
                 self._next_step()
 
     @_harmless
+    def on_other_model(self) -> None:
+        self.clocking.clocks.another_model()
+
+    @_harmless
     def on_backward(self, fresh: bool) -> None:
         if self.course is not None and self.course.boundary.inference:
             self._start_over()

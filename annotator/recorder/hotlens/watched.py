@@ -10,7 +10,7 @@ from statistics import quantiles
 from typing import Any
 
 from .clock import Clock
-from .loop_plan import Statement
+from .loop_plan import NOTHING, Statement
 
 MOST_TIMES = 1000  # kept of a statement, one an update
 
@@ -104,6 +104,20 @@ class Watched:
         """A watched update was made while this statement was at work."""
         for loop in self._loops_around(running):
             self.loops[loop] += 1
+
+    def _counted(self, number: int) -> int:
+        """How often it began since the script did; of `NOTHING`, how often the function was left."""
+        return self.clock.startup.calls[number] + self.clock.watch.calls[number] + self.clock.junk.calls[number]
+
+    def call_of_loop(self, running: int) -> tuple[int, int] | None:
+        """The outermost loop around the statement, and which call of its function it runs in."""
+        loop = self.outermost_loop(running)
+        return (loop, 0 if self.clock.plan.suspends else self._counted(NOTHING)) if loop >= 0 else None
+
+    def call_outside_loops(self, running: int) -> tuple[int, int] | None:
+        """The statement, where it is one in no loop, and which of its executions."""
+        number = self.clock.plan.same.get(running, running)
+        return (number, self._counted(number)) if number != NOTHING and self.outermost_loop(number) < 0 else None
 
     def outermost_loop(self, running: int) -> int:
         """By number; -1 where the statement is in none."""
