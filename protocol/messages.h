@@ -61,6 +61,7 @@ inline constexpr std::string_view kTimelinePredict = "hotlens/timeline/predict";
 inline constexpr std::string_view kTimelineSetBatchSize = "hotlens/timeline/setBatchSize";
 inline constexpr std::string_view kTimelineBatchSizesChanged = "hotlens/timeline/batchSizesChanged";
 inline constexpr std::string_view kTimelineWhatIfs = "hotlens/timeline/whatIfs";
+inline constexpr std::string_view kTimelinePlanCheckpoints = "hotlens/timeline/planCheckpoints";
 inline constexpr std::string_view kTimelineSetCheckpoints = "hotlens/timeline/setCheckpoints";
 inline constexpr std::string_view kTimelineWhatIfsChanged = "hotlens/timeline/whatIfsChanged";
 inline constexpr std::string_view kTimelineText = "hotlens/timeline/text";
@@ -112,7 +113,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.
-inline constexpr std::array<MessageSpec, 29> kTimelineMessages{{
+inline constexpr std::array<MessageSpec, 30> kTimelineMessages{{
     {message::kTimelineProfiles, Sender::client, Kind::request, "", "profiles current?"},
     {message::kTimelineOverview, Sender::client, Kind::request, "profile?", "profile steps representative …"},
     {message::kTimelineLevel, Sender::client, Kind::request, "profile? step? path? from? to? width unfold?", "block crumbs tracks …"},
@@ -131,7 +132,8 @@ inline constexpr std::array<MessageSpec, 29> kTimelineMessages{{
     {message::kTimelineBatchSizes, Sender::client, Kind::request, "profile?", "points places predict …"},
     {message::kTimelinePredict, Sender::client, Kind::request, "profile?", "started message?"},
     {message::kTimelineSetBatchSize, Sender::client, Kind::request, "file was batchSize", "applied message?"},
-    {message::kTimelineWhatIfs, Sender::client, Kind::request, "profile?", "outcomes checkpoints? command? edits"},
+    {message::kTimelineWhatIfs, Sender::client, Kind::request, "profile?", "outcomes checkpoints? command? edits plan?"},
+    {message::kTimelinePlanCheckpoints, Sender::client, Kind::request, "profile?", "started message?"},
     {message::kTimelineSetCheckpoints, Sender::client, Kind::request, "profile blocks", "applied message?"},
     {message::kTimelineText, Sender::client, Kind::request, "view? actions? columns folder? home?", "view lines marks …"},
     {message::kTimelineReveal, Sender::client, Kind::request, "file line column?", "shown"},

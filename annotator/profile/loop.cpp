@@ -137,6 +137,11 @@ Ns step_time(const Update& update) {
   return is_negligible(update) ? update.step + update.rare : update.step;
 }
 
+std::string spelled(const UnusedGraph& graph) {
+  return format::harmless(graph.model) + " is called with gradients on and no backward pass follows: each call keeps " +
+         format::readable(graph.kept) + " until its results go; nothing under torch.no_grad()";
+}
+
 std::string spelled(const Update& update, const std::string& after_step) {
   const std::string step = format::readable(step_time(update)) + "/step" + after_step;
   return is_negligible(update) ? step : step + " + " + format::readable(update.rare) + " rare work";

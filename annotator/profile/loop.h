@@ -29,6 +29,13 @@ struct LoopStatement {
   Ns startup{};  // until the first update was complete; in no other number
 };
 
+// A call of a model for an evaluation that recorded what a backward pass needs, and none followed: gradients had not been switched off.
+struct UnusedGraph {
+  Site site;          // the line that calls
+  std::string model;  // its class; hostile text
+  Bytes kept{};       // of what one call has computed, until its results go; more than 0
+};
+
 // Processor time while the loop ran: of the script's processes, and of all other programs.
 struct Processors {
   std::int64_t count = 0;  // at least one
@@ -45,6 +52,7 @@ struct Loop {
   std::vector<LoopStatement> statements;
   Ns rare{};  // of `watched`, in statements that come now and then, or in a package's updates that have such statements
   std::optional<Processors> processors;
+  std::vector<UnusedGraph> unused_graphs;
   std::optional<Ns> slow_first;  // the first update watched, where it was left out for being several times as long as those behind it
 };
 
@@ -102,6 +110,9 @@ bool is_negligible(const Update& update);
 std::optional<double> share_of_others(const Loop& loop);
 // What "/step" stands behind: with the rare work where that is not worth a word.
 Ns step_time(const Update& update);
+// "Net is called with gradients on and no backward pass follows: each call keeps 524 kB until its results go; nothing under
+// torch.no_grad()"
+std::string spelled(const UnusedGraph& graph);
 // "1.09 ms/step + 4.94 ms rare work"; `after_step` follows "step".
 std::string spelled(const Update& update, const std::string& after_step = "");
 

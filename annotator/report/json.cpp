@@ -165,13 +165,28 @@ class JsonWriter {
         time("others_ns", loop.processors->others);
       });
     }
+    json_.array("unused_graphs", [&] {
+      for (const profile::UnusedGraph& graph : loop.unused_graphs) json_.object([&] { unused_graph(graph); });
+    });
     json_.array("functions", [&] {
       for (const profile::LoopFunction& of : functions(loop)) json_.object([&] { function(loop, of); });
     });
   }
 
+  std::string path_of(profile::FileId file) const {
+    return file.index < profile_.files.size() ? profile_.files[file.index].path.string() : "";
+  }
+
+  void unused_graph(const profile::UnusedGraph& graph) {
+    json_.member("file", path_of(graph.site.file));
+    json_.member("line", graph.site.line);
+    json_.member("function", graph.site.function);
+    json_.member("class", graph.model);
+    json_.member("kept_bytes", count(graph.kept));
+  }
+
   void function(const profile::Loop& loop, const profile::LoopFunction& of) {
-    json_.member("file", of.file.index < profile_.files.size() ? profile_.files[of.file.index].path.string() : "");
+    json_.member("file", path_of(of.file));
     json_.member("function", of.function);
     time("total_ns", of.total);
     json_.array("statements", [&] {

@@ -194,6 +194,8 @@ class LoopWriter {
       line(rest("outside these lines", per_update(loop_, elsewhere), elsewhere, loop_.watched));
     }
     unseen(main);
+    for (const profile::UnusedGraph& graph : loop_.unused_graphs)
+      line("  " + left(place(graph.site) + " ", kPlaceColumns) + spelled(graph));
     std::size_t shown = 0;
     for (const LoopFunction& of : functions_) {
       if (&of == &main || of.total >= main.total || of.total * kSmallest < loop_.watched || shown++ == kFunctions) continue;

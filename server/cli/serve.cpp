@@ -149,7 +149,8 @@ int serve(const ServeOptions& options) {
   const auto handle = [&](protocol::Request request, protocol::Reply reply) {
     if (request.method == protocol::message::kTimelineReveal || request.method == protocol::message::kTimelinePoint)
       return reply(Json{{"shown", false}});
-    if (request.method == protocol::message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kNoEditor}});
+    if (request.method == protocol::message::kTimelinePredict || request.method == protocol::message::kTimelinePlanCheckpoints)
+      return reply(Json{{"started", false}, {"message", kNoEditor}});
     if (request.method == protocol::message::kTimelineSetBatchSize || request.method == protocol::message::kTimelineSetCheckpoints)
       return reply(Json{{"applied", false}, {"message", kNoEditor}});
     boost::asio::post(workers, [&library, request = std::move(request), reply = std::move(reply)]() mutable {

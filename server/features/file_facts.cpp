@@ -217,7 +217,7 @@ std::shared_ptr<const FileFacts> bind(std::shared_ptr<const Profile> profile, co
   const bool unchanged = opened != nullptr && opened->text() == *executed;
   const source::Tree tree = unchanged ? *opened : source::Tree::parse(std::move(*executed));
   const std::shared_ptr<FileFacts> facts = facts_of(std::move(profile), file, tree, std::move(collected));
-  facts->verdict = verdict_mark(view(path, tree, facts, facts->profile));
+  facts->marks = marks_of(view(path, tree, facts, facts->profile));
   return facts;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/features/features.h"
-#include "server/features/verdict_mark.h"
+#include "server/features/marks.h"
 
 namespace hotlens::features {
 
@@ -28,9 +28,9 @@ struct FileFacts {
   source::Anchors anchors;
   std::vector<Meaning> meanings;  // indexed by Fact::key
   // Per module of the profile:
-  std::vector<std::uint32_t> call_places;   // how many expressions call it, in all files
-  std::vector<std::uint32_t> definitions;   // the fact of its definition in this file, or kNoFact
-  std::optional<VerdictMark> verdict = {};  // what holds the step up, if in this file
+  std::vector<std::uint32_t> call_places;  // how many expressions call it, in all files
+  std::vector<std::uint32_t> definitions;  // the fact of its definition in this file, or kNoFact
+  std::vector<Mark> marks = {};
 };
 
 // The profile's facts of `file`, before they are bound; pure. Facts and meanings have the same order.

@@ -40,8 +40,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                        take_up_predictions();
                        history_.mark();
                        advising_.mark();
-                       verdicts_.look();  // another profile may be of another workspace
-                       verdicts_.mark();
+                       marks_.look();  // another profile may be of another workspace
+                       marks_.mark();
                        if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
                      },
                  .settled = [this] { profiles_settled(); },
@@ -124,15 +124,20 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                      return document != nullptr ? document->profile() : nullptr;
                    },
                    .busy = [this]() -> std::string { return verifying_.running() ? "A change is being verified." : busy(); },
-                   .changed = [this] { verification_changed(); }}),
-      verdicts_(loop, client_, workspace_, [this] { return shown_bundles(); }),
+                   .changed =
+                       [this] {
+                         verification_changed();
+                         timeline_.what_ifs_changed();
+                       }}),
+      marks_(loop, client_, workspace_, [this] { return shown_bundles(); }),
       silencing_(loop, client_,
-                 {.find = [this](const std::string& profile, const std::string& kind) { return place_to_silence(profile, kind); },
+                 {.find = [this](const std::string& profile, const std::string& kind,
+                                 std::optional<std::uint32_t> line) { return place_to_silence(profile, kind, line); },
                   .lists = [this] { return silenced_lists(); },
                   .changed =
                       [this] {
                         advising_.look();
-                        verdicts_.look();
+                        marks_.look();
                       }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
@@ -142,6 +147,8 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  },
                  .predictions = [this](const std::string& profile) { return predictions_for(profile); },
                  .predict = [this](const std::string& profile, Reply reply) { predict_for(profile, std::move(reply)); },
+                 .plan_state = [this](const std::string& profile) { return plan_state(profile); },
+                 .plan = [this](const std::string& profile, Reply reply) { plan_for(profile, std::move(reply)); },
                  .baseline = [this](const fs::path& file) { return history_.baseline(file); }}),
       waiting_(loop) {
   register_requests();
@@ -241,7 +248,7 @@ Session::Wrong Session::initialized() {
   history_.take_up();
   stored_.start();
   advising_.start();
-  verdicts_.start();
+  marks_.start();
   return std::nullopt;
 }
 
@@ -249,7 +256,7 @@ void Session::shut_down() {
   profiles_.stop();
   stored_.stop();
   advising_.stop();
-  verdicts_.stop();
+  marks_.stop();
   timeline_.shut_down();
   waiting_.end();
   profiling_.shut_down();
@@ -275,7 +282,7 @@ Known Session::known() {
           .costs = [this](const std::string& profile) { return peaks_.of(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
           .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
-          .evidence = [this](const Document& document, std::uint32_t line) { return verdicts_.evidence(document, line); },
+          .evidence = [this](const Document& document, std::uint32_t line) { return marks_.evidence(document, line); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }
 

@@ -6,7 +6,7 @@
 //   Peaks           how far layers are from the measured peaks of their device (peaks.h)
 //   Advising        what would help, at the lines where it is changed (advising.h)
 //   Verifying       a change that would help, verified by running the script (verifying.h)
-//   VerdictMarks    what holds the step up, at its line (verdict_marks.h)
+//   Marks           lines that are marked: what holds the step up (marks.h)
 //   Silencing       advice that somebody does not want at a place (silencing.h)
 //   Predicting      predictions from what was recorded (predicting.h)
 //   EditedLayers    what edits of layers would cost, while somebody types (edited_layers.h)
@@ -35,6 +35,7 @@
 #include "server/session/history.h"
 #include "server/session/hot_lines.h"
 #include "server/session/interpreter_choice.h"
+#include "server/session/marks.h"
 #include "server/session/peaks.h"
 #include "server/session/predicting.h"
 #include "server/session/profile_on_save.h"
@@ -45,7 +46,6 @@
 #include "server/session/silencing.h"
 #include "server/session/stored_runs.h"
 #include "server/session/timeline_door.h"
-#include "server/session/verdict_marks.h"
 #include "server/session/verifying.h"
 #include "server/session/waiting_hints.h"
 #include "server/session/what_helps.h"
@@ -114,12 +114,15 @@ class Session {
   std::string no_prediction(const Shown& shown) const;
   Predictions predictions_for(const std::string& profile) const;
   void predict_for(const std::string& profile, protocol::Reply reply);
+  std::string plan_state(const std::string& profile) const;
+  void plan_for(const std::string& profile, protocol::Reply reply);
   protocol::Answer cancel(const Json& argument);
   protocol::Answer change_unit(const Json& argument);
   std::string busy() const;
   void verification_changed();
   std::vector<std::filesystem::path> silenced_lists() const;
-  std::optional<Silencing::Entry> place_to_silence(const std::string& profile, const std::string& kind) const;
+  std::optional<Silencing::Entry> place_to_silence(const std::string& profile, const std::string& kind,
+                                                   std::optional<std::uint32_t> line) const;
   protocol::Answer profile_state(const Json& params) const;
   Json state_of(const std::filesystem::path& file) const;
   void tell_state();
@@ -156,7 +159,7 @@ class Session {
   Advising advising_;
   Verifying verifying_;
   WhatHelps what_helps_;
-  VerdictMarks verdicts_;
+  Marks marks_;
   Silencing silencing_;
   TimelineDoor timeline_;
   WaitingHints waiting_;

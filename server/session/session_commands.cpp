@@ -53,7 +53,7 @@ void Session::execute_command(const Json& params, Reply reply) {
 void Session::code_actions(const Json& params, Reply reply) {
   Answer list = session::code_actions(known(), params);
   if (!list) return reply(std::move(list));
-  verdicts_.add_actions(params, *list);
+  marks_.add_actions(params, *list);
   what_helps_.add_action(params, *list);
   advising_.add_actions(params, std::move(*list), std::move(reply));
 }
@@ -106,9 +106,10 @@ std::vector<fs::path> Session::silenced_lists() const {
   return lists;
 }
 
-std::optional<Silencing::Entry> Session::place_to_silence(const std::string& profile, const std::string& kind) const {
+std::optional<Silencing::Entry> Session::place_to_silence(const std::string& profile, const std::string& kind,
+                                                          std::optional<std::uint32_t> line) const {
   const auto advice = advising_.find(profile, kind);
-  if (!advice) return verdicts_.find(profile, kind);
+  if (!advice) return marks_.find(profile, kind, line);
   return Silencing::Entry{advice::silenced_of(advice->bundle), advice::place_to_silence(*advice)};
 }
 
@@ -148,6 +149,17 @@ void Session::predict_for(const std::string& profile, Reply reply) {
   const Shown shown = shown_with(profile);
   if (const std::string why = no_prediction(shown); !why.empty()) return reply(not_started(why));
   predicting_.predict(shown.uri.empty() ? Json::object() : Json{{"uri", shown.uri}}, std::move(reply));
+}
+
+std::string Session::plan_state(const std::string& profile) const {
+  if (what_helps_.plans()) return "running";
+  return no_prediction(shown_with(profile)).empty() ? "offered" : "none";
+}
+
+void Session::plan_for(const std::string& profile, Reply reply) {
+  const Shown shown = shown_with(profile);
+  if (const std::string why = no_prediction(shown); !why.empty()) return reply(not_started(why));
+  what_helps_.plan(*shown.profile, std::move(reply));
 }
 
 }  // namespace hotlens::session

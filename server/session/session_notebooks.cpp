@@ -123,7 +123,7 @@ void Session::script_changed(const std::string& uri) {
   document->apply(workspace_.notebooks.find(uri)->version, {{std::nullopt, std::move(script)}}, client_.can.encoding);
   edited_.edited(*document);
   advising_.mark();
-  verdicts_.mark();
+  marks_.mark();
 }
 
 Session::Wrong Session::did_save_notebook(const Json& params) {

@@ -56,7 +56,7 @@ Session::Wrong Session::did_change(const Json& params) {
   }
   edited_.edited(*document);
   advising_.mark();
-  verdicts_.mark();
+  marks_.mark();
   return std::nullopt;
 }
 
@@ -77,7 +77,7 @@ Session::Wrong Session::did_close(const Json& params) {
   history_.closed(uri);
   edited_.closed(uri);
   advising_.closed(uri);
-  verdicts_.closed(uri);
+  marks_.closed(uri);
   profiles_.follow_places();
   return std::nullopt;
 }

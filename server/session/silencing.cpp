@@ -33,10 +33,11 @@ std::string file_of(const advice::Silenced& place) {
 
 void Silencing::silence(const Json& argument, Reply reply) {
   const Reader reader(argument);
-  const auto kind = reader.maybe("kind"), profile = reader.maybe("profile");
+  const auto kind = reader.maybe("kind"), profile = reader.maybe("profile"), line = reader.maybe("line");
   const std::string wanted = kind ? kind->string() : "", of = profile ? profile->string() : "";
+  const auto at = line ? std::optional(line->unsigned32()) : std::nullopt;
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const auto found = events_.find(of, wanted);
+  const auto found = events_.find(of, wanted, at);
   if (!found) {
     const std::string none = "No such hint is shown now. Take it from its code actions.";
     client_.show(MessageType::warning, none);

@@ -3,6 +3,7 @@
 // What is silenced stands in `.hotlens/silenced.jsonl` (annotator/advice/FORMAT.md). Nothing runs for it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,8 +27,8 @@ class Silencing {
     advice::Silenced place;
   };
   struct Events {
-    // The place of the hint that is shown of this profile and kind.
-    std::function<std::optional<Entry>(const std::string& profile, const std::string& kind)> find;
+    // The place of the hint that is shown of this profile and kind; `line`: which of several, in the text that ran.
+    std::function<std::optional<Entry>(const std::string& profile, const std::string& kind, std::optional<std::uint32_t> line)> find;
     std::function<std::vector<std::filesystem::path>()> lists;  // the files that may say what is silenced
     std::function<void()> changed;
   };

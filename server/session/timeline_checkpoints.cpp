@@ -94,6 +94,15 @@ protocol::Reply with_edits(protocol::Reply reply, const Client& client, const Wo
   });
 }
 
+protocol::Reply with_plan(protocol::Reply reply, const PlanOf& plan) {
+  return protocol::Reply([plan, reply = std::move(reply)](protocol::Outcome outcome) mutable {
+    if (auto* answer = std::get_if<protocol::Answer>(&outcome); answer != nullptr && *answer && (*answer)->contains("profile")) {
+      (**answer)["plan"] = plan((**answer)["profile"].get<std::string>());
+    }
+    std::visit(reply, std::move(outcome));
+  });
+}
+
 void set_checkpoints(Loop& loop, Client& client, Workspace& workspace, std::shared_ptr<timeline_requests::Library> library,
                      const Json& params, protocol::Reply reply) {
   const Reader reader(params);

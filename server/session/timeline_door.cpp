@@ -68,6 +68,7 @@ std::vector<std::string> TimelineDoor::methods() {
   list.emplace_back(message::kTimelinePoint);
   list.emplace_back(message::kTimelinePredict);
   list.emplace_back(message::kTimelineSetBatchSize);
+  list.emplace_back(message::kTimelinePlanCheckpoints);
   list.emplace_back(message::kTimelineSetCheckpoints);
   return list;
 }
@@ -98,9 +99,11 @@ void TimelineDoor::tell(std::string_view method, const Json& params) {
 
 // Over the editor's own connection.
 void TimelineDoor::request(std::string_view method, const Json& params, protocol::Reply reply) {
-  if (method == message::kTimelinePredict) return predict(params, std::move(reply));
+  if (method == message::kTimelinePredict) return begin(knowledge_.predict, params, std::move(reply));
+  if (method == message::kTimelinePlanCheckpoints) return begin(knowledge_.plan, params, std::move(reply));
   if (method == message::kTimelineBatchSizes)
     return ask(method, params, with_predictions(std::move(reply), client_, knowledge_.predictions, true));
+  if (method == message::kTimelineWhatIfs) reply = with_plan(std::move(reply), knowledge_.plan_state);
   ask(method, params, std::move(reply));
 }
 
@@ -131,12 +134,12 @@ void TimelineDoor::answered(Result<protocol::Answer> answer) {
   if (!asked_.empty()) answer_next();
 }
 
-void TimelineDoor::predict(const Json& params, protocol::Reply reply) {
+void TimelineDoor::begin(const std::function<void(const std::string&, protocol::Reply)>& work, const Json& params, protocol::Reply reply) {
   const Reader reader(params);
   const auto named = reader.maybe("profile");
   const std::string profile = named ? named->string() : knowledge_.current();
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  knowledge_.predict(profile, std::move(reply));
+  work(profile, std::move(reply));
 }
 
 void TimelineDoor::reveal(const Json& params, protocol::Reply reply) {
@@ -222,6 +225,7 @@ void TimelineDoor::from_page(protocol::Request asked, protocol::Reply reply) {
   if (!open_) return;  // the reply says so itself
   const std::vector<std::string> known = methods();
   if (asked.method == message::kTimelinePredict) return reply(Json{{"started", false}, {"message", kPredictInEditor}});
+  if (asked.method == message::kTimelinePlanCheckpoints) return reply(Json{{"started", false}, {"message", kPlanInEditor}});
   if (asked.method == message::kTimelineBatchSizes) reply = with_predictions(std::move(reply), client_, knowledge_.predictions, false);
   if (std::ranges::find(known, asked.method) != known.end()) return ask(asked.method, asked.params, std::move(reply));
   reply(refusal(Code::method_not_found, "no such method: " + asked.method));

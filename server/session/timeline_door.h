@@ -16,6 +16,7 @@
 #include "server/session/client.h"
 #include "server/session/loop.h"
 #include "server/session/timeline_batch_sizes.h"
+#include "server/session/timeline_checkpoints.h"
 #include "server/session/timeline_sources.h"
 #include "server/session/workspace.h"
 #include "server/timeline/library.h"
@@ -31,6 +32,8 @@ class TimelineDoor {
     std::function<std::string()> current;             // the id of the one shown first; empty: none
     PredictionsOf predictions;                        // of other batch sizes
     std::function<void(const std::string& profile, protocol::Reply reply)> predict;
+    PlanOf plan_state;  // of which blocks to checkpoint
+    std::function<void(const std::string& profile, protocol::Reply reply)> plan;
     std::function<std::string(const std::filesystem::path& file)> baseline;  // of the one that its hints are compared with; empty: none
   };
 
@@ -63,7 +66,8 @@ class TimelineDoor {
   void answered(Result<protocol::Answer> answer);
   void reveal(const Json& params, protocol::Reply reply);
   void point(const Json& params, protocol::Reply reply);
-  void predict(const Json& params, protocol::Reply reply);
+  // Work that somebody asks for in the page: of the profile that is named, or of the current one.
+  void begin(const std::function<void(const std::string&, protocol::Reply)>& work, const Json& params, protocol::Reply reply);
   void light(Json lines);  // in the editor, in place of those before
   void ask(std::string_view method, const Json& params, protocol::Reply reply);
   void from_page(protocol::Request request, protocol::Reply reply);

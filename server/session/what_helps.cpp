@@ -47,6 +47,14 @@ std::string told(const std::string& answer) {
   return "None of the changes that were replayed promises a faster step.";
 }
 
+std::string told_of_plan(const std::string& answer) {
+  const auto json = protocol::parse_json(answer);
+  if (!json || !json->is_object()) return "hotlens whatif ended without a result.";
+  const Reader reader(*json);
+  for (const Reader& refusal : reader["refused"].items()) return "No blocks to checkpoint: " + refusal["reason"].string() + ".";
+  return "The choices of blocks to checkpoint are replayed: drag the memory budget under Recompute in the timeline.";
+}
+
 Json WhatHelps::refused(const std::string& why) {
   client_.show(MessageType::warning, why);
   return not_started(why);
@@ -61,7 +69,13 @@ void WhatHelps::ask(const Json& argument, protocol::Reply reply) {
   if (const std::string why = events_.busy(); !why.empty()) return reply(refused(why));
   const auto shown = events_.shown(uri);
   if (!shown || shown->folder.empty()) return reply(refused("There is no recorded step to replay. Profile the script first."));
-  start(shown->folder);
+  start(shown->folder, false);
+  reply(Json{{"started", true}});
+}
+
+void WhatHelps::plan(const profile::Profile& profile, protocol::Reply reply) {
+  if (profile.folder.empty()) return reply(refused("There is no recorded step to replay. Profile the script first."));
+  start(profile.folder, true);
   reply(Json{{"started", true}});
 }
 
@@ -76,12 +90,16 @@ void WhatHelps::add_action(const Json& params, Json& list) const {
   list.push_back({{"title", kTitle}, {"kind", kWhatIfKind}, {"command", command}});
 }
 
-void WhatHelps::start(const fs::path& bundle) {
-  child_.start({.words = {"whatif", "--profile", bundle.string(), "--format", "json"},
+void WhatHelps::start(const fs::path& bundle, bool plan) {
+  planning_ = plan;
+  std::vector<std::string> words{"whatif"};
+  if (plan) words.emplace_back("checkpoint");
+  words.insert(words.end(), {"--profile", bundle.string(), "--format", "json"});
+  child_.start({.words = std::move(words),
                 .bundle = bundle,
                 .python = workspace_.settings.python,
                 .name = "whatif",
-                .title = "What would help"},
+                .title = plan ? "Which blocks to checkpoint" : "What would help"},
                {.said = [](const std::string&) { return 0; },
                 .ended = [this](const ChildVerb::Outcome& outcome) { return ended(outcome); },
                 .changed = events_.changed});
@@ -89,7 +107,7 @@ void WhatHelps::start(const fs::path& bundle) {
 
 bool WhatHelps::ended(const ChildVerb::Outcome& outcome) {
   const bool done = outcome.end.exit_code == 0 && !outcome.cancelled;
-  if (done) client_.show(MessageType::info, features::plain(told(outcome.answer)));
+  if (done) client_.show(MessageType::info, features::plain(planning_ ? told_of_plan(outcome.answer) : told(outcome.answer)));
   if (!done && !outcome.cancelled) client_.show(MessageType::warning, "What would help is not known: " + outcome.why);
   return done;
 }

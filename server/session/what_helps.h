@@ -36,6 +36,8 @@ class WhatHelps {
   WhatHelps& operator=(const WhatHelps&) = delete;
 
   void ask(const Json& argument, protocol::Reply reply);
+  // Which blocks to checkpoint: every choice is replayed, and the curve is kept beside the profile.
+  void plan(const profile::Profile& profile, protocol::Reply reply);
   // Adds "What would help here?" where the document is part of a recorded step.
   void add_action(const Json& params, Json& list) const;
   void cancel_progress(const Json& params) { child_.cancel_progress(params); }
@@ -43,19 +45,23 @@ class WhatHelps {
   void end() { child_.end(); }
 
   bool running() const { return child_.running(); }
+  bool plans() const { return running() && planning_; }
 
  private:
   Json refused(const std::string& why);
-  void start(const std::filesystem::path& bundle);
+  void start(const std::filesystem::path& bundle, bool plan);
   bool ended(const ChildVerb::Outcome& outcome);
 
   Client& client_;
   Workspace& workspace_;
   Events events_;
   ChildVerb child_;
+  bool planning_ = false;  // what runs, or ran last
 };
 
 // What the person is told of the answer of `whatif --format json` (annotator/report/FORMATS.md).
 std::string told(const std::string& answer);
+// The same of blocks to checkpoint.
+std::string told_of_plan(const std::string& answer);
 
 }  // namespace hotlens::session

@@ -41,6 +41,11 @@ class World:
         if not self.profiled:
             self.clocks.watch()
 
+    def look(self, ms: int) -> None:
+        """Work of the recorder's in the middle of a statement."""
+        with self.clocks.aside():
+            self.work(ms)
+
     def profile(self, on: bool) -> None:
         """Whether a profiler runs in the step that begins next."""
         self.profiled = on

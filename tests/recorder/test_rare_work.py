@@ -214,3 +214,20 @@ def test_a_rollout_in_the_first_update_watched_makes_it_no_slow_one(tmp_path: Pa
     result, _, _ = learning(tmp_path, monkeypatch, 41, {1: 400})
     assert "slow_first_ns" not in result.whole and result.whole["updates"] == 40
     assert result.whole["rare_ns"] >= 400 * MS
+
+
+LOOKED_AT = """
+for i in range(12):
+    work(1)
+    if i % 4 == 3:
+        opt.look(50)
+    opt.step()
+"""
+
+
+def test_what_is_the_recorders_is_no_time_of_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(tmp_path, monkeypatch, LOOKED_AT)
+    assert (result["work(1)"], result["opt.look(50)"], result["opt.step()"]) == ((11, 11), (3, 0), (11, 22))
+    assert result.whole["watched_ns"] == 33 * MS and result.whole["update_ns"] == [3 * MS] * 11
+    before = run(tmp_path, monkeypatch, "opt.look(50)\nwork(4)\nfor i in range(3):\n    opt.step()\n")
+    assert before.whole["startup_ns"] == 6 * MS

@@ -62,6 +62,21 @@ std::optional<LoopStatement> loop_statement(const Json& entry, const Loop& loop,
   return statement;
 }
 
+std::vector<UnusedGraph> unused_graphs_of(const Json& loop, std::size_t files) {
+  std::vector<UnusedGraph> graphs;
+  for (const Json& entry : objects(loop, "unused_graphs")) {
+    const auto file = small(entry, "file"), line = small(entry, "line");
+    const std::int64_t bytes = whole(entry, "bytes").value_or(0);
+    if (!file || *file >= files || !line || bytes <= 0) continue;
+    UnusedGraph& graph = graphs.emplace_back();
+    graph.site = {
+        .file = FileId{*file}, .line = *line, .end_line = *line, .column = {}, .end_column = {}, .function = text(entry, "function")};
+    graph.model = text(entry, "model");
+    graph.kept = Bytes{bytes};
+  }
+  return graphs;
+}
+
 std::optional<Processors> processors_of(const Json& loop) {
   const auto found = member(loop, "processors");
   if (!found) return std::nullopt;
@@ -104,6 +119,7 @@ Result<Loop> read_loop(const std::filesystem::path& folder, const Manifest& mani
   loop.rare = std::max(rare_time(loop), part_of(read->json, "rare_ns", loop.watched).value_or(Ns{}));
   catch_up(loop, manifest);
   loop.processors = processors_of(read->json);
+  loop.unused_graphs = unused_graphs_of(read->json, files);
   loop.slow_first = part_of(read->json, "slow_first_ns", Ns::max());
   return loop;
 }

@@ -5,13 +5,15 @@ Every update is counted, also those that nothing is timed in, so that what comes
 
 from __future__ import annotations
 
+import contextlib
 import time
 from _thread import get_ident
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any, Callable
 
 from .clock import Clock
+from .evaluations import UnusedGraph
 from .kinds import Kinds, Statement
 from .loop_plan import NOTHING, Plan
 from .machine import Processors, between, read_processors
@@ -72,6 +74,7 @@ class LoopClocks:
         self._training: frozenset[Execution] = frozenset()
         self._outside: frozenset[Execution] = frozenset()
         self._other_model = False  # the update that is being made is the first of another model
+        self.unused_graphs: Callable[[], list[UnusedGraph]] = list
         self._left_for: tuple[str, int] | None = None  # file and line, from 1, of the next training's loop
 
     def new(self, filename: str, plan: Plan) -> Clock:
@@ -97,6 +100,24 @@ class LoopClocks:
     def inference(self) -> None:
         """One is called without gradients: before the first update it was not only loaded so."""
         self._evaluated |= self._evaluates and not self._begun
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """What runs within is ours, and no time of the script's."""
+        began, watching = time.perf_counter_ns(), self._watching_since is not None
+        for each in self._clocks:
+            each.clock.switch(each.clock.junk, began)
+        try:
+            yield
+        finally:
+            ended = time.perf_counter_ns()
+            if self._watching_since is not None:
+                self._watching_since += ended - began
+            if not self.startup_ns:
+                self._began += ended - began
+            for each in self._clocks:
+                clock = each.clock
+                clock.switch(clock.watch if watching else clock.junk if self.startup_ns else clock.startup, ended)
 
     def begins_at(self, update: int, trains: bool = True) -> None:
         """So many updates are made as the first boundary comes; `trains`: no inference, which is over as a training begins."""
@@ -382,6 +403,11 @@ class LoopClocks:
         }
         if not self._leading() and fair.usual_ns:
             document["rare_ns"] = max(document["watched_ns"] - self.updates * fair.usual_ns, 0)
+        if unused := self.unused_graphs():
+            document["unused_graphs"] = [
+                {"file": file_number(each.file), "line": each.line - 1, "function": each.function, "model": each.model, "bytes": each.bytes}
+                for each in unused
+            ]
         if self._slow_first_ns:
             document["slow_first_ns"] = self._slow_first_ns
         processors = read_processors()

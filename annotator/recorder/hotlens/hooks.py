@@ -33,7 +33,7 @@ class Listener(Protocol):
     def on_other_model(self) -> None: ...
     def on_backward(self, fresh: bool) -> None: ...
     def on_forward(self, root: int, gradients: bool) -> None: ...
-    def on_evaluation(self) -> None: ...
+    def on_evaluation(self, model: Any) -> None: ...  # None: a part of one that was told of
     def on_profiler(self, at_work: bool) -> None: ...
     def starting_workers(self, loader: Any) -> AbstractContextManager[None]: ...
 
@@ -72,6 +72,7 @@ class Hooks:
         # One count for all threads: on a device, hooks of a backward pass run on a thread of autograd's.
         self._backward_depth = 0
         self._uses_backward = False
+        self._switching = False  # a model between training and evaluation
 
     # -- installing
 
@@ -155,9 +156,13 @@ class Hooks:
 
         def make(original: Method) -> Method:
             def train(module: Any, mode: bool = True) -> Any:
-                if mode is False and module.training:
-                    self.listener.on_evaluation()
-                return original(module, mode)
+                within, self._switching = self._switching, True
+                try:
+                    if mode is False and module.training:
+                        self.listener.on_evaluation(None if within else module)
+                    return original(module, mode)
+                finally:
+                    self._switching = within
 
             return train
 

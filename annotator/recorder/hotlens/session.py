@@ -18,6 +18,7 @@ from .clocking import Clocking
 from .course import Course, plan
 from .delivery import Delivery
 from .ending import end_now
+from .evaluations import Evaluations
 from .first import BOUNDARY, FirstStep
 from .frames import Files
 from .held import Held, look
@@ -74,6 +75,8 @@ class Session:
         self.capture = Capture(files)
         self.clocking = Clocking(files, options.argv[1] if options.argv[:1] == ["-m"] else None)
         self.clocking.install()
+        self.evaluations = Evaluations(files, self.clocking.clocks.aside)
+        self.clocking.clocks.unused_graphs = self.evaluations.unused
         self.finder = StepFinder(options.warmup, options.step)
         self.hooks: Hooks | None = None
         self.warnings = Warnings()
@@ -129,6 +132,7 @@ class Session:
     def leave(self) -> None:
         """Takes everything of ours out of the process."""
         self.over = True
+        self.evaluations.forget()
         self.clocking.remove()
         self.capture.uninstall()
         if self.hooks is not None:
@@ -165,8 +169,10 @@ class Session:
                 self.clocking.clocks.no_update()
 
     @_harmless
-    def on_evaluation(self) -> None:
+    def on_evaluation(self, model: Any) -> None:
         self.clocking.clocks.evaluation()
+        if model is not None and self.hooks is not None and not self.hooks.compiles:
+            self.evaluations.turned(model)
         if self.course is None:
             self.finder.evaluation()
         else:
@@ -313,6 +319,7 @@ class Session:
         """At a boundary: the step that was open ends, the next begins."""
         assert self.course is not None
         self.clocking.clocks.pause()
+        self.evaluations.forget()
         self.course.boundaries += 1
         stop = self.delivery.leads or self.delivery.leader_stops(self.course.boundaries)
         try:

@@ -19,9 +19,17 @@ const status = (said: string | undefined): HTMLElement[] =>
   said === undefined ? [] : [element('span', { class: 'outcome', text: said, attributes: { role: 'status' } })];
 
 // Before anything is planned, or where nothing can be: how it is.
-function invitation({ checkpoints, command }: WhatIfs, said: string | undefined, { copy }: PlanCommands): HTMLElement[] {
+function invitation(known: WhatIfs, said: string | undefined, { copy, plan }: PlanCommands): HTMLElement[] {
+  const { profile, checkpoints, command } = known;
   if (checkpoints?.refused !== undefined) return [dim(`${checkpoints.refused}.`)];
   if (command === undefined) return [];
+  if (known.plan === 'running') return [dim('choices of blocks are being replayed; the editor shows how far it is')];
+  if (known.plan === 'offered') {
+    return [
+      button('Plan what to checkpoint', 'replays the step with one choice of blocks after the other', () => plan(profile), 'action'),
+      ...status(said),
+    ];
+  }
   return [dim('which blocks to checkpoint is planned in a terminal:'), copiedText(command, copy), ...status(said)];
 }
 

@@ -97,6 +97,10 @@ export interface Requests {
     result: { readonly applied: boolean; readonly message?: string };
   };
   'hotlens/timeline/whatIfs': { params: { readonly profile?: string }; result: WhatIfs };
+  'hotlens/timeline/planCheckpoints': {
+    params: { readonly profile?: string };
+    result: { readonly started: boolean; readonly message?: string };
+  };
   'hotlens/timeline/setCheckpoints': {
     params: { readonly profile: string; readonly blocks: readonly string[] };
     result: { readonly applied: boolean; readonly message?: string };

@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 to the server, over whichever wire the page has: messages of a webview, or a WebSocket that comes back when it was lost.
 //
 // A request is answered, fails with a sentence, or is sent again once the wire is back: what changes something (`predict`, `setBatchSize`,
-// `setCheckpoints`) is refused a second time.
+// `planCheckpoints`, `setCheckpoints`) is refused a second time.
 import type { Failure, Method, Notification, Params, Result } from './requests';
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'refused';

@@ -5,6 +5,7 @@ import type { Transport } from './transport';
 
 export interface PlanCommands {
   readonly choose: (budget: number | undefined) => void; // nothing: the unchanged step
+  readonly plan: (profile: string) => void;
   readonly set: (profile: string, blocks: readonly string[]) => void;
   readonly copy: (text: string) => void;
 }
@@ -12,6 +13,14 @@ export interface PlanCommands {
 export function createPlanCommands(store: Store, transport: Transport): PlanCommands {
   const say = (text: string, done = false): void => store.dispatch({ type: 'plan said', text, ...(done ? { done } : {}) });
   const failed = (error: unknown): void => say(error instanceof Error ? error.message : String(error));
+
+  function plan(profile: string): void {
+    say('starting …');
+    transport
+      .request('hotlens/timeline/planCheckpoints', { profile })
+      .then(({ started, message }) => started || say(message ?? 'Nothing was started.'))
+      .catch(failed);
+  }
 
   function set(profile: string, blocks: readonly string[]): void {
     transport
@@ -26,6 +35,7 @@ export function createPlanCommands(store: Store, transport: Transport): PlanComm
 
   return {
     choose: (budget) => store.dispatch({ type: 'choose budget', ...(budget === undefined ? {} : { budget }) }),
+    plan,
     set,
     copy: (text) => copyText(text, say),
   };

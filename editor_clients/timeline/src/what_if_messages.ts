@@ -44,4 +44,5 @@ export interface WhatIfs {
   readonly checkpoints?: Checkpoints; // absent: they were not planned yet
   readonly command?: string; // plans them in a terminal; absent: there is nothing to replay, or no block
   readonly edits: boolean;
+  readonly plan?: 'offered' | 'running' | 'none'; // whether the editor behind the page can plan them; absent: there is none
 }

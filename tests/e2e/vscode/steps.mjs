@@ -7,6 +7,7 @@ import { sleep } from './code_server.mjs';
 const WAIT_MS = 20000;
 const FIRST_WAIT_MS = 60000; // the page loads and the extension starts
 const RUN_WAIT_MS = 180000; // a run on a busy machine
+const PLAN_MS = 180000; // the worker may have to be built
 const MESSAGE_WAIT_MS = 120000; // the same of a message that comes when the extension has looked around
 const TOAST_MS = 8000; // shorter than a toast stays
 const LABEL = /(≠ |~)?(≈ )?<?[0-9.]+(…[0-9.]+)?(\+<?[0-9.]+)* (ns|µs|ms|s)( <?[0-9]+%)?( ×[0-9]+)?$/;
@@ -400,6 +401,18 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         const heads = await timeline().locator('aside h2').allTextContents();
         return [heads.some((each) => each === 'Selected, after'), heads];
       }),
+    async timeline_plans() {
+      const plan = timeline().locator('.plan');
+      await plan.getByRole('button', { name: 'Plan what to checkpoint' }).click();
+      await eventually(
+        'the curve is not drawn',
+        async () => {
+          const said = await plan.innerText();
+          return [/ MB: as it is/.test(said), said];
+        },
+        PLAN_MS,
+      );
+    },
     async timeline_search(text) {
       await timeline().locator('.search input').fill(text);
       await timeline().locator('.match', { hasText: text }).first().waitFor({ timeout: WAIT_MS });

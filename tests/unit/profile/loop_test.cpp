@@ -315,3 +315,29 @@ TEST_CASE("a call of a function is one of its own name") {
   CHECK_FALSE(is_called_in("outfit(x)", "fit"));
   CHECK_FALSE(is_called_in("re_fit(x); fit", "fit"));
 }
+
+TEST_CASE("calls with gradients on that no backward pass follows are told with their line, and what is none of a file is not") {
+  Json json = loop_json(Json::array({row(3, 600)}));
+  const Json good{{"file", 1}, {"line", 40}, {"function", "evaluate"}, {"model", "Net"}, {"bytes", 524'288}};
+  const Json faults{{"file", 2}, {"line", -1}, {"bytes", 0}};
+  Json list = Json::array({good});
+  for (const auto& [key, value] : faults.items()) {
+    list.push_back(good);
+    list.back()[key] = value;
+  }
+  json["unused_graphs"] = list;
+  const Result<Loop> loop = read_back(json);
+  REQUIRE(loop);
+  REQUIRE(loop->unused_graphs.size() == 1);
+  CHECK(loop->unused_graphs[0].site.line == 40);
+  CHECK(loop->unused_graphs[0].kept == Bytes{524'288});
+  Profile profile;
+  profile.files.resize(2);
+  profile.files[1].path = "train.py";
+  profile.loop = std::make_shared<const Loop>(*loop);
+  CHECK_THAT(report::loop_text(profile, format::style(false)),
+             Catch::Contains("train.py:41") &&
+                 Catch::Contains("Net is called with gradients on and no backward pass follows: each call keeps 524 kB"));
+  json["unused_graphs"] = "none";
+  CHECK(read_back(json)->unused_graphs.empty());
+}

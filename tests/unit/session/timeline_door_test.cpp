@@ -30,6 +30,8 @@ struct Door {
                      .current = []() -> std::string { return "now"; },
                      .predictions = [](const std::string&) { return Predictions{}; },
                      .predict = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); },
+                     .plan_state = [](const std::string& profile) { return profile == "now" ? "offered" : "none"; },
+                     .plan = [](const std::string& profile, protocol::Reply reply) { reply(Json{{"started", profile == "now"}}); },
                      .baseline = [this](const std::filesystem::path&) { return baseline; }}};
 
   Json ask(const std::string& method, const Json& params) {
@@ -160,6 +162,13 @@ TEST_CASE("a prediction is started for the profile that the page shows") {
   one.ask("hotlens/timeline/profiles", nullptr);
   one.door.batch_sizes_changed();
   CHECK(one.heard.of("hotlens/timeline/batchSizesChanged").size() == 1);
+}
+
+TEST_CASE("blocks to checkpoint are planned for the profile that the page shows") {
+  Door one;
+  CHECK(one.ask("hotlens/timeline/planCheckpoints", Json::object())["result"]["started"] == true);
+  CHECK(one.ask("hotlens/timeline/planCheckpoints", {{"profile", "older"}})["result"]["started"] == false);
+  CHECK(one.ask("hotlens/timeline/planCheckpoints", {{"profile", 5}})["error"]["code"] == -32602);
 }
 
 TEST_CASE("blocks are checkpointed only by an editor that is trusted, and only as they were replayed") {

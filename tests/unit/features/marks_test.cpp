@@ -1,5 +1,6 @@
-#include "server/features/verdict_mark.h"
+#include "server/features/marks.h"
 
+#include "annotator/profile/loop.h"
 #include "fixture.h"
 #include "tests/unit/catch.h"
 
@@ -9,10 +10,11 @@ using profile::Profile;
 
 namespace {
 
-struct Opened {
+struct Marked {
   test::TemporaryFolder folder;
   std::shared_ptr<Profile> profile = std::make_shared<Profile>(*test::small_profile(folder.path() / "model.py"));
-  std::optional<features::VerdictMark> mark() const { return test::open(profile).facts->verdict; }
+  std::vector<features::Mark> marks() const { return test::open(profile).facts->marks; }
+  std::optional<features::Mark> mark() const { return marks().empty() ? std::nullopt : std::optional(marks().front()); }
 };
 
 void load_slowly(Profile& profile) {
@@ -28,7 +30,7 @@ void load_slowly(Profile& profile) {
 }  // namespace
 
 TEST_CASE("a step that waits for its batches is marked where it gets them, with the number of the line's hint") {
-  Opened opened;
+  Marked opened;
   load_slowly(*opened.profile);
   const auto mark = opened.mark();
   REQUIRE(mark);
@@ -42,7 +44,7 @@ TEST_CASE("a step that waits for its batches is marked where it gets them, with 
 }
 
 TEST_CASE("overhead is marked at the line that it happens in, beside what the whole step has of it") {
-  Opened opened;
+  Marked opened;
   opened.profile->verdict = {.kind = "launch", .evidence = {{"overhead of Python and operators", Ns{5'500'000}, "layers"}}};
   opened.profile->spent[static_cast<std::size_t>(Cause::launch)] = Ns{5'500'000};
   opened.profile->lines[0].spent[static_cast<std::size_t>(Cause::launch)] = Ns{3'300'000};
@@ -54,11 +56,31 @@ TEST_CASE("overhead is marked at the line that it happens in, beside what the wh
 }
 
 TEST_CASE("what a line can hardly change is not marked, nor is a verdict without a line") {
-  Opened opened;
+  Marked opened;
   CHECK(!opened.mark());
   load_slowly(*opened.profile);
   opened.profile->verdict.kind = "compute";
   CHECK(!opened.mark());
   opened.profile->verdict.kind = "launch";
   CHECK(!opened.mark());
+}
+
+TEST_CASE("an evaluation with gradients on is marked where the model is called, beside what limits the step") {
+  Marked opened;
+  load_slowly(*opened.profile);
+  profile::Loop loop{.updates = 1, .made = 1, .watched = Ns{11'000'000}, .behind = {}, .startup = {}, .statements = {}};
+  loop.unused_graphs.push_back({.site = test::site(15, 4, 20, "evaluate"), .model = "Net\x1b[2J", .kept = Bytes{524'288}});
+  loop.unused_graphs.push_back({.site = test::site(4000, 4, 20, "evaluate"), .model = "Net", .kept = Bytes{1}});
+  loop.unused_graphs.push_back({.site = test::site(15, 4, 20, "evaluate"), .model = "Net", .kept = Bytes{1}});
+  loop.unused_graphs.back().site.file = profile::FileId{7};
+  opened.profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+  const std::vector<features::Mark> marks = opened.marks();
+  REQUIRE(marks.size() == 2);
+  CHECK(marks[0].limits);
+  CHECK(!marks[1].limits);
+  CHECK(marks[1].code == "no_grad");
+  CHECK(marks[1].at.first == 15);
+  CHECK(marks[1].message ==
+        "Net?[2J is called with gradients on and no backward pass follows: each call keeps 524 kB until its results go; nothing "
+        "under torch.no_grad().");
 }

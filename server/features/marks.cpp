@@ -1,9 +1,10 @@
-#include "server/features/verdict_mark.h"
+#include "server/features/marks.h"
 
 #include <fmt/format.h>
 
 #include "annotator/causes/verdict_line.h"
 #include "annotator/common/format.h"
+#include "annotator/profile/loop.h"
 #include "server/features/describe.h"
 #include "server/features/file_facts.h"
 #include "server/features/format.h"
@@ -35,10 +36,7 @@ std::string capitalized(std::string words) {
   return words;
 }
 
-}  // namespace
-
-std::optional<VerdictMark> verdict_mark(const FileView& executed) {
-  if (!executed.facts || !executed.profile) return std::nullopt;
+std::optional<Mark> mark_of_verdict(const FileView& executed) {
   const Profile& profile = *executed.profile;
   const auto at = causes::line_of_verdict(profile);
   if (!at || at->file != executed.facts->file) return std::nullopt;
@@ -48,7 +46,22 @@ std::optional<VerdictMark> verdict_mark(const FileView& executed) {
   if (!mark || words.empty()) return std::nullopt;
   std::string code = profile.verdict.kind + "-bound";
   std::string message = capitalized(code) + ": " + words + ".";
-  return VerdictMark{.at = std::move(*mark), .code = std::move(code), .message = std::move(message)};
+  return Mark{.at = std::move(*mark), .code = std::move(code), .limits = true, .message = std::move(message)};
+}
+
+}  // namespace
+
+std::vector<Mark> marks_of(const FileView& executed) {
+  std::vector<Mark> marks;
+  if (!executed.facts || !executed.profile) return marks;
+  if (auto verdict = mark_of_verdict(executed)) marks.push_back(std::move(*verdict));
+  if (!executed.profile->loop) return marks;
+  for (const profile::UnusedGraph& graph : executed.profile->loop->unused_graphs) {
+    if (graph.site.file != executed.facts->file) continue;
+    auto at = advice::mark_of(executed.tree.text(), graph.site.line);
+    if (at) marks.push_back({.at = std::move(*at), .code = "no_grad", .limits = false, .message = spelled(graph) + "."});
+  }
+  return marks;
 }
 
 }  // namespace hotlens::features

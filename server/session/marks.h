@@ -1,6 +1,7 @@
-// What holds the step up, marked at the line where it happens: a hint among the diagnostics, as advice is (advising.h).
+// Lines that are marked by a hint among the diagnostics, as advice is (advising.h): what holds the step up, an evaluation with gradients
+// on.
 //
-// Which line and which words is known with the document's facts (features/verdict_mark.h); here it follows the text. A line that was edited
+// Which line and which words is known with the document's facts (features/marks.h); here it follows the text. A line that was edited
 // has no mark, nor has one where somebody silenced it (silencing.h): that list is looked at again and again on the pool.
 #pragma once
 
@@ -18,14 +19,14 @@
 
 namespace hotlens::session {
 
-class VerdictMarks {
+class Marks {
  public:
   using Json = protocol::Json;
   // `shown`: the bundles of the profiles that documents show.
-  VerdictMarks(Loop& loop, Client& client, Workspace& workspace, std::function<std::vector<std::filesystem::path>()> shown)
+  Marks(Loop& loop, Client& client, Workspace& workspace, std::function<std::vector<std::filesystem::path>()> shown)
       : loop_(loop), client_(client), workspace_(workspace), shown_(std::move(shown)) {}
-  VerdictMarks(const VerdictMarks&) = delete;
-  VerdictMarks& operator=(const VerdictMarks&) = delete;
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
 
   void start();  // looks, again and again
   void stop() { poll_ = {}; }
@@ -33,9 +34,9 @@ class VerdictMarks {
   void mark();  // texts, or what they show, changed
   void closed(const std::string& uri);
 
-  // Where a mark of this profile and kind would be silenced.
-  std::optional<Silencing::Entry> find(const std::string& profile, const std::string& kind) const;
-  // What limits the step, with its evidence, where the mark stands on this line; "" elsewhere.
+  // Where a mark of this profile and kind would be silenced; `line`: in the text that ran, where it tells which.
+  std::optional<Silencing::Entry> find(const std::string& profile, const std::string& kind, std::optional<std::uint32_t> line) const;
+  // What marks say of this line: what limits the step with its evidence, paragraphs; "" elsewhere.
   std::string evidence(const Document& document, std::uint32_t line) const;
   // What can be done about the marks in the range of a request for code actions.
   void add_actions(const Json& params, Json& list) const;
@@ -47,15 +48,16 @@ class VerdictMarks {
   };
   using Lists = std::map<std::filesystem::path, Known>;  // by file
   struct Here {
-    const features::VerdictMark& mark;
+    const features::Mark& mark;
     source::Range range;
     std::filesystem::path bundle;
     Silencing::Entry place;
   };
 
   void seen(Result<Lists> read);
-  std::optional<Here> here(const Document& document) const;
+  std::vector<Here> here(const Document& document) const;
   Json diagnostic(const Document& document, const Here& here) const;
+  void add_actions(const Document& document, const Here& here, const protocol::Range& at, Json& list) const;
 
   Loop& loop_;
   Client& client_;

@@ -1,4 +1,4 @@
-"""What limits the step, marked at the line of the script that the trace bears out, with a way to silence it."""
+"""Lines that are marked: what limits the step, where the trace bears it out, and evaluations with gradients on; and how to silence them."""
 
 from __future__ import annotations
 
@@ -243,3 +243,44 @@ def test_a_list_that_cannot_be_read_silences_nothing(start: Start, loading: Path
         other.wait(lambda: marks(other, uri))
     finally:
         shutil.rmtree(loading / ".hotlens/silenced.jsonl")
+
+
+GRADIENTS_ON = """\
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 4))
+other = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(10):
+    model.train()
+    for i in range(12):
+        optimizer.zero_grad()
+        model(torch.randn(8, 16)).sum().backward()
+        optimizer.step()
+    model.eval()
+    ours = model(torch.randn(100, 16)).argmax(1)
+    other.eval()
+    its = other(torch.randn(100, 16)).argmax(1)
+    other.train()
+    print((ours == its).float().mean().item())
+"""
+
+
+def test_evaluations_with_gradients_on_are_marked_and_silenced_one_by_one(start: Start, tmp_path: Path) -> None:
+    lines = [GRADIENTS_ON.split("\n").index(f"    {name}(torch.randn(100, 16)).argmax(1)") for name in ("ours = model", "its = other")]
+    folder = profiled(tmp_path / "evaluating", GRADIENTS_ON)
+    client, uri = opened(start, folder)
+
+    def at() -> list[int]:
+        told = [message["diagnostics"] for message in client.messages("textDocument/publishDiagnostics") if message["uri"] == uri]
+        return [one["range"]["start"]["line"] for one in (told[-1] if told else []) if one["code"] == "no_grad"]
+
+    client.wait(lambda: at() == lines)
+    words = "Sequential is called with gradients on and no backward pass follows: each call keeps 12.8 kB until its results go"
+    assert words in hover(client, uri, lines[1]) and "25.6 kB" in hover(client, uri, lines[0])
+    rows = report(folder)["loop"]["unused_graphs"]
+    assert [(row["line"], row["kept_bytes"]) for row in rows] == [(lines[0], 25_600), (lines[1], 12_800)]
+    offered = actions(client, uri, lines[1])["Not here: no_grad"]["command"]
+    assert client.command(SILENCE, *offered["arguments"]) == {"silenced": True}
+    client.wait(lambda: at() == lines[:1])

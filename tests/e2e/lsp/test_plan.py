@@ -1,0 +1,83 @@
+"""Which blocks to checkpoint, planned from the timeline: every choice is replayed, and the curve appears where it was asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PYTHON, ROOT
+from lsp_client import RICH, Client
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "serve"))
+from page_socket import Address, Page
+
+LIMIT = 240.0  # the worker may have to be built
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(32, 512), nn.Linear(512, 32)
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+model = nn.Sequential(nn.Linear(8, 32), Block(), Block(), nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(40):
+    optimizer.zero_grad()
+    model(torch.randn(2000, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture
+def client(start: Callable[..., Client], tmp_path: Path) -> Client:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    new = start(env={**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")})
+    new.initialize([tmp_path], {**RICH, "experimental": {"hotlens": {}}}, {"python": PYTHON, "profile": {"warmup": 1, "steps": 2}})
+    return new
+
+
+def ended(client: Client, times: int) -> bool:
+    return [p["value"]["kind"] for p in client.messages("$/progress")].count("end") >= times
+
+
+def what_ifs(client: Client) -> dict[str, Any]:
+    found: dict[str, Any] = client.request("hotlens/timeline/whatIfs", {})
+    return found
+
+
+def test_the_timeline_plans_what_to_checkpoint(client: Client, tmp_path: Path) -> None:
+    uri = client.open(tmp_path / "train.py")
+    assert client.command("hotlens.server.profile", {"uri": uri})["started"]
+    client.wait(lambda: ended(client, 1), LIMIT)
+    before = what_ifs(client)
+    assert before["plan"] == "offered" and "checkpoints" not in before and before["command"]
+    told = len(client.messages("hotlens/timeline/whatIfsChanged"))
+    assert client.request("hotlens/timeline/planCheckpoints", {"profile": before["profile"]})["started"]
+    assert what_ifs(client)["plan"] == "running"
+    assert "started" in client.request("hotlens/timeline/planCheckpoints", {"profile": before["profile"]})
+    assert client.request("hotlens/timeline/planCheckpoints", {"profile": "another"})["started"] is False
+    client.wait(lambda: ended(client, 2), LIMIT)
+    client.wait(lambda: len(client.messages("hotlens/timeline/whatIfsChanged")) >= told + 2)
+    after = what_ifs(client)
+    assert after["plan"] == "offered"
+    points = after["checkpoints"]["points"]
+    assert points[0]["blocks"] == [] and points[-1]["blocks"] and points[-1]["peak"] < points[0]["peak"]
+    (said,) = client.messages("window/showMessage")
+    assert said["message"].startswith("The choices of blocks to checkpoint are replayed")
+
+    # A page in a browser starts nothing.
+    page = Page(Address(client.command("hotlens.server.openTimeline", {"browser": True})["url"]))
+    assert "plan" not in page.ask("whatIfs") and page.ask("planCheckpoints")["started"] is False
+    page.close()
+    client.notify("hotlens/trust", {"trusted": False})
+    assert what_ifs(client)["plan"] == "none"
+    assert "not trusted" in client.request("hotlens/timeline/planCheckpoints", {"profile": before["profile"]})["message"]
