@@ -222,6 +222,17 @@ def test_two_trainings_by_one_function_are_two(tmp_path: Path, batches: str) -> 
     assert its and all(row["calls"] <= loop["updates"] + 1 for row in its)
 
 
+@pytest.mark.parametrize("batches", ["range(n + 1)", "loader if n > 16 else list(loader)[:17]"])
+def test_a_second_training_is_not_mixed_into_the_measured_steps(tmp_path: Path, batches: str) -> None:
+    run = record_text(tmp_path, SETUP + ONE_FUNCTION.format(batches=batches))
+    assert run.code == 0, run.err
+    (said,) = other_training(run)
+    assert "the first training of the script, of 17 updates" in said
+    assert run.bundle.manifest["steps_measured"] == 1
+    assert "this training ended after 1 of 5 measured steps" in run.err
+    assert {row["shape"][0] for row in run.bundle.model["parameters"]} == {16, 3}
+
+
 IN_A_SEARCH = """\
 for n in (16, {other}):
     train(n)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Any, Callable
 
-from .clock import Clock
+from .clock import Clock, Counts
 from .evaluations import UnusedGraph
 from .kinds import Kinds, Statement
 from .loop_plan import NOTHING, Plan
@@ -285,9 +285,9 @@ class LoopClocks:
         self._other_model = True
 
     def leaves(self) -> bool:
-        """Whether another training has begun, within an update that is watched."""
-        now = time.perf_counter_ns()
-        return self._watching_since is not None and self._has_left([each.clock.switch(each.clock.watch, now) for each in self._clocks])
+        """Whether another training has begun, with the update that is being made."""
+        now, watching = time.perf_counter_ns(), self._watching_since is not None
+        return self._begun and self._has_left([each.clock.switch(_counts(each.clock, watching), now) for each in self._clocks])
 
     def _has_left(self, running: list[int]) -> bool:
         """The loop of the first updates is over, and another one trains: a search for the learning rate came first, or another model."""
@@ -419,6 +419,10 @@ class LoopClocks:
 def _of_clock(index: int, statements: dict[Statement, int]) -> dict[int, int]:
     """By number in its plan."""
     return {number: ns for (clock, number), ns in statements.items() if clock == index}
+
+
+def _counts(clock: Clock, watching: bool) -> Counts:
+    return clock.watch if watching else clock.junk
 
 
 def _executions(of_clocks: Iterable[tuple[int, int] | None]) -> frozenset[Execution]:

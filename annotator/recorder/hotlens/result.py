@@ -180,7 +180,8 @@ def recording(
     if fault is not None:
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
         mapped = None
-    ended = "the script ended" if end.stopped_by is None else f"{end.stopped_by} stopped the run"
+    over = "this training ended" if end.stopped_early else "the script ended"
+    ended = over if end.stopped_by is None else f"{end.stopped_by} stopped the run"
     if measured.done < options.steps or end.stopped_by is not None:
         text = f"{ended} after {measured.done} of {options.steps} measured steps; numbers rest on these"
         warnings.add("fewer_steps" if end.stopped_by is None else "stopped", text)
