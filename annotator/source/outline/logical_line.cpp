@@ -147,6 +147,7 @@ void LineReader::collect_broken(Token first) {
     if (token.kind == TokenKind::newline) {
       if (depth == 0 || compound) return;
       Token following = token_behind_newlines(token.end);
+      look_at(following);
       bool closes = depth_change(text_, following) < 0;
       if ((indentation(following.begin) <= indent && !closes) || opens_statement(following)) return;
       continue;

@@ -102,6 +102,15 @@ TEST_CASE("What stands behind a lone semicolon does not open its line") {
   CHECK(same(tree.data().outline, outline_of(text)));
 }
 
+TEST_CASE("A bracket that stays open looks to the statement that ends it") {
+  const std::string before = "f(\"\"\"\n b\n#\"\"\"c.\rd\n", text = "f(\"\"\"\n b\n#\"\"\"c.  ";
+  CHECK(outline_of(before).statements.front().looked_to > before.find('d'));
+  const auto at = static_cast<std::uint32_t>(before.find('\r'));
+  const auto all = static_cast<std::uint32_t>(before.size()), now = static_cast<std::uint32_t>(text.size());
+  const Tree tree = Tree::parse(before).edited({.start_byte = at, .old_end_byte = all, .new_end_byte = now}, text);
+  CHECK(same(tree.data().outline, outline_of(text)));
+}
+
 TEST_CASE("An edit that does not fit its text is not believed") {
   Tree tree = Tree::parse("a = 1\nb = 2\n");
   Tree next = tree.edited({.start_byte = 900, .old_end_byte = 3, .new_end_byte = 0}, "a = 1\nc = 3\nb = 2\n");
