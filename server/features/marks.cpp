@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
+#include <string_view>
+
 #include "annotator/causes/verdict_line.h"
 #include "annotator/common/format.h"
 #include "annotator/profile/loop.h"
@@ -15,6 +19,11 @@ namespace {
 
 using causes::VerdictLine;
 using profile::Profile;
+
+constexpr const char* kAnomalyDetection =
+    "Anomaly detection is on: each operator of the forward pass notes where it was called, and each gradient is searched for NaN. A "
+    "training "
+    "without it is faster.";
 
 // What the line's own hint says.
 std::string words_of_data(const FileView& executed, const VerdictLine& at) {
@@ -49,18 +58,40 @@ std::optional<Mark> mark_of_verdict(const FileView& executed) {
   return Mark{.at = std::move(*mark), .code = std::move(code), .limits = true, .message = std::move(message)};
 }
 
+// A call that switches it on: the run has told that it is, not where.
+void mark_anomaly_detection(const FileView& executed, std::vector<Mark>& marks) {
+  constexpr const char* kCode = "anomaly_detection";  // of the recorder's warning
+  if (std::ranges::find(executed.profile->warnings, kCode, &Issue::code) == executed.profile->warnings.end()) return;
+  std::uint32_t number = 0;
+  for (const auto part : std::views::split(executed.tree.text(), '\n')) {
+    const std::string_view line(part.begin(), part.end());
+    const std::size_t call = line.find("detect_anomaly("), comment = line.find('#');
+    if (call < comment && !line.contains("False")) {
+      if (auto at = advice::mark_of(executed.tree.text(), number)) {
+        marks.push_back({.at = std::move(*at), .code = kCode, .limits = false, .message = kAnomalyDetection});
+      }
+    }
+    ++number;
+  }
+}
+
+void mark_unused_graphs(const FileView& executed, std::vector<Mark>& marks) {
+  if (!executed.profile->loop) return;
+  for (const profile::UnusedGraph& graph : executed.profile->loop->unused_graphs) {
+    if (graph.site.file != executed.facts->file) continue;
+    auto at = advice::mark_of(executed.tree.text(), graph.site.line);
+    if (at) marks.push_back({.at = std::move(*at), .code = "no_grad", .limits = false, .message = spelled(graph) + "."});
+  }
+}
+
 }  // namespace
 
 std::vector<Mark> marks_of(const FileView& executed) {
   std::vector<Mark> marks;
   if (!executed.facts || !executed.profile) return marks;
   if (auto verdict = mark_of_verdict(executed)) marks.push_back(std::move(*verdict));
-  if (!executed.profile->loop) return marks;
-  for (const profile::UnusedGraph& graph : executed.profile->loop->unused_graphs) {
-    if (graph.site.file != executed.facts->file) continue;
-    auto at = advice::mark_of(executed.tree.text(), graph.site.line);
-    if (at) marks.push_back({.at = std::move(*at), .code = "no_grad", .limits = false, .message = spelled(graph) + "."});
-  }
+  mark_unused_graphs(executed, marks);
+  mark_anomaly_detection(executed, marks);
   return marks;
 }
 

@@ -339,6 +339,12 @@ def test_an_inference_has_nothing_to_keep(tmp_path: Path) -> None:
     assert saved_json(record_text(tmp_path, text).bundle) == {"schema": "hotlens.saved/1", "refused": NO_BACKWARD}
 
 
+@pytest.mark.parametrize(("setting", "told"), [("True", 1), ("False", 0)])
+def test_a_search_for_anomalies_is_told(tmp_path: Path, setting: str, told: int) -> None:
+    run = record_text(tmp_path, NET.replace("import torch\n", f"import torch\ntorch.autograd.set_detect_anomaly({setting})\n", 1))
+    assert [row["code"] for row in run.bundle.manifest["warnings"]].count("anomaly_detection") == told
+
+
 def test_losses_are_the_same_to_the_last_bit(tmp_path: Path) -> None:
     """With hooks, a checkpoint, a custom function and a penalty on the gradient in the step that is looked at."""
     text = (

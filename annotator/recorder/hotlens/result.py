@@ -33,6 +33,10 @@ TAKEN_AS_STEP = {
 SLOWED = 0.1  # of a step: less may be noise
 MOST_NAMED = 3  # places of one message
 WARM = 5  # updates of a training before it is measured
+ANOMALY = (
+    "torch.autograd.set_detect_anomaly is on: each operator of the forward pass notes where it was called, and each gradient is "
+    "searched for NaN. That is for finding a fault; a training without it is faster"
+)
 LONGER = "Train longer, or measure from the first step: --warmup 0"
 
 
@@ -181,6 +185,8 @@ def recording(
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
         mapped = None
     over = "this training ended" if end.stopped_early else "the script ended"
+    if mapped is not None and mapped.map is not None and mapped.map.saved.anomalies_sought:
+        warnings.add("anomaly_detection", ANOMALY)
     ended = over if end.stopped_by is None else f"{end.stopped_by} stopped the run"
     if measured.done < options.steps or end.stopped_by is not None:
         text = f"{ended} after {measured.done} of {options.steps} measured steps; numbers rest on these"

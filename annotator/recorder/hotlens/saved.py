@@ -45,6 +45,7 @@ class SavedTensors:
         self._inputs: dict[int, Any] = {}
         self._results: list[Any] = []
         self._transformed = False  # a backward pass ran within torch.func
+        self.anomalies_sought = False  # a backward pass looks for NaN
 
     # -- start and stop
 
@@ -159,6 +160,7 @@ class SavedTensors:
         tracing = sys.gettrace()
         sys.settrace(None)  # this is no code of the script's
         try:
+            self.anomalies_sought |= sys.modules["torch"].is_anomaly_enabled()
             if _transformed():
                 self._transformed = True
                 return

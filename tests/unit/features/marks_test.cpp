@@ -84,3 +84,23 @@ TEST_CASE("an evaluation with gradients on is marked where the model is called, 
         "Net?[2J is called with gradients on and no backward pass follows: each call keeps 524 kB until its results go; nothing "
         "under torch.no_grad().");
 }
+
+TEST_CASE("anomaly detection is marked where it is switched on, if the run has met it") {
+  const auto lines = [](bool met, const std::string& text) {
+    test::TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "model.py";
+    auto profile = std::make_shared<Profile>(*test::small_profile(file));
+    if (met) profile->warnings.push_back({"anomaly_detection", "torch.autograd.set_detect_anomaly is on"});
+    const source::Tree tree = source::Tree::parse(text);
+    const auto facts = test::open(profile).facts;
+    std::vector<std::uint32_t> found;
+    for (const features::Mark& mark : features::marks_of(features::view(file, tree, facts, profile))) {
+      if (mark.code == "anomaly_detection") found.push_back(mark.at.first);
+    }
+    return found;
+  };
+  const std::string text = "import torch\n# set_detect_anomaly(True)\ntorch.autograd.set_detect_anomaly(True)\nset_detect_anomaly(False)\n";
+  CHECK(lines(true, text) == std::vector<std::uint32_t>{2});
+  CHECK(lines(true, text + "with torch.autograd.detect_anomaly():\n    pass\n") == std::vector<std::uint32_t>{2, 4});
+  CHECK(lines(false, text).empty());
+}
