@@ -79,6 +79,12 @@ def test_one_that_keeps_nothing_or_goes_backward_is_not_told(tmp_path: Path, par
     assert graphs(record_text(tmp_path, script(**parts))) == []
 
 
+def test_a_model_that_is_called_by_its_parts_is_not_waited_for(tmp_path: Path) -> None:
+    by_parts = "[model[0](torch.randn(2, 8)) for _ in range(1001)]; print(len(torch_module._global_forward_hooks), 'left')"
+    run = record_text(tmp_path, script(before=by_parts))
+    assert graphs(run) == [] and run.out.startswith("0 left\n")
+
+
 @pytest.mark.parametrize("before", ["pickle.dumps(model)", "copy.deepcopy(model)(torch.randn(2, 8))"])
 def test_the_model_is_saved_and_copied_as_it_is(tmp_path: Path, before: str) -> None:
     (row,) = graphs(run := record_text(tmp_path, script(before=before), ["--keep-going"]))

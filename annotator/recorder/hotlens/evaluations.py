@@ -21,6 +21,7 @@ from .patches import Method, Patches
 from .saved_graph import DEEPEST, Reader, storage_of, tensors_in
 
 MOST_LOOKS = 3  # one for each model
+MOST_CALLS = 1000  # of other modules, that are waited through: the parts of a model that is not called as a whole
 
 
 @dataclass
@@ -79,8 +80,14 @@ class Evaluations:
         return __enter__
 
     def _called_after(self, model: weakref.ref[Any]) -> Callable[[Any, Any, Any], None]:
+        calls = 0
+
         def called(module: Any, args: Any, result: Any) -> None:
+            nonlocal calls
             if module is not model():
+                calls += 1
+                if calls == MOST_CALLS:
+                    self.forget()
                 return
             self.forget()
             with self._aside(), contextlib.suppress(Exception):  # a graph that cannot be read tells nothing
