@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "annotator/guess/match/token_match.h"
 #include "annotator/guess/match/traced_calls.h"
@@ -30,12 +31,19 @@ class Matcher {
   }
 
   Placement run() {
+    std::vector<char> outermost(out_.modules.size());
     for (std::uint32_t node = 0; node < calls_.nodes.size(); ++node) {
-      if (calls_.nodes[node].module != kNoNode && !inside_module(node)) enter(node, made_by_scripts(node));
+      const std::uint32_t module = calls_.nodes[node].module;
+      if (module == kNoNode || inside_module(node)) continue;
+      outermost[module] = 1;
+      enter(node, made_by_scripts(node));
     }
     for (std::uint32_t module = 0; module < out_.modules.size(); ++module) {
       const bool several = module < calls_.namesakes.size() && calls_.namesakes[module];
-      if (!several) candidates_.settle(module, out_.modules[module]);
+      PlacedModule& placed = out_.modules[module];
+      if (!several) candidates_.settle(module, placed);
+      // What no module holds has its name where it is made.
+      if (outermost[module] && !placed.attached) placed.attached = std::exchange(placed.constructed, std::nullopt);
     }
     for (auto& [key, call] : sites_) out_.calls.push_back(std::move(call));
     return std::move(out_);

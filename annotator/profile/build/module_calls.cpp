@@ -32,7 +32,7 @@ std::vector<Meaning> meanings(const trace::Trace& trace, ModuleCalls& calls) {
   return out;
 }
 
-// The Python events of a thread inside a span, outer ones first.
+// The Python events of a thread inside a span and around its begin (a loop's function runs since before the step), outer ones first.
 std::vector<std::uint32_t> ordered(const trace::Events& events, trace::ThreadId thread, const std::vector<Meaning>& meaning, Ns begin,
                                    Ns end) {
   std::vector<std::uint32_t> list;
@@ -40,7 +40,7 @@ std::vector<std::uint32_t> ordered(const trace::Events& events, trace::ThreadId 
     if (events.category[event] != trace::Category::python || events.thread[event] != thread) continue;
     const Meaning& what = meaning[events.name[event].index];
     if (what.module == kNoNode && what.frame == kNoNode) continue;
-    if (events.start[event] >= begin && events.start[event] < end) list.push_back(event);
+    if (events.start[event] < end && (events.start[event] >= begin || events.end(event) > begin)) list.push_back(event);
   }
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     if (events.start[a] != events.start[b]) return events.start[a] < events.start[b];

@@ -6,10 +6,12 @@ import gzip
 import json
 import os
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import HERE, PYTHON, Recorded, check
 from lsp_client import Client, uri_of
 
@@ -204,3 +206,35 @@ def test_a_trace_that_is_opened_gives_hints_in_the_editor(record: Record, tmp_pa
         assert "line guessed from the source" in json.dumps(hover)
     finally:
         client.kill()
+
+
+LOOP = """\
+model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with profile(with_stack=True, activities=[ProfilerActivity.CPU], schedule=schedule(wait=0, warmup=1, active=2), on_trace_ready=keep) as p:
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.randn(32, 64)).sum().backward()
+        optimizer.step()
+        p.step()
+"""
+HEAD = """\
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, schedule
+
+def keep(profiler):
+    profiler.export_chrome_trace("trace.json")
+
+"""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_model_of_torchs_own_classes_stands_where_the_loop_around_the_steps_makes_it(tmp_path: Path, inside: bool) -> None:
+    body = "def main():\n" + textwrap.indent(LOOP, "    ") + "\nmain()\n" if inside else LOOP
+    (tmp_path / "train.py").write_text(HEAD + body)
+    subprocess.run([PYTHON, "train.py"], cwd=tmp_path, check=True, capture_output=True)
+    (file,) = check(tmp_path / "trace.json", [tmp_path / "train.py"])["files"]
+    line = (HEAD + body).splitlines().index("    " * inside + LOOP.partition("\n")[0])
+    defined = {anchor["modules"][0].rpartition("/")[2]: anchor["line"] for anchor in file["anchors"] if anchor["role"] == "definition"}
+    assert defined == dict.fromkeys(("Sequential_0", "Linear_0", "ReLU_0", "Linear_1"), line)
