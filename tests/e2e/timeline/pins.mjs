@@ -41,9 +41,11 @@ export async function pins(world) {
     (each) => level.tracks[row].blocks.duration[each],
   );
   await page.locator('.levels').evaluate((pane) => pane.scrollTo(0, 0));
-  const point = await timeline.pointOf(level, row, at);
-  await page.mouse.move(point.x, point.y);
-  await eventually('the tip says no note', async () => /slow since Monday/.test(await page.locator('.tip').innerText()));
+  await eventually('the tip says no note', async () => {
+    const point = await timeline.pointOf(level, row, at); // the page may still be finding its height
+    await page.mouse.move(point.x, point.y);
+    return /slow since Monday/.test(await page.locator('.tip').innerText());
+  });
   await world.shoot(page, 'tip');
   // Another tab with the copied address shows the same; a click goes there.
   await timeline.addressAtRest();
