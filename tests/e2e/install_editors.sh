@@ -3,7 +3,7 @@
 #   DEST/code-server/bin/code-server   VS Code 1.100 in the browser
 #   DEST/neovim/bin/nvim               Neovim 0.11
 # Idempotent: what is there in the right version is left alone; an interrupted installation goes on where it stopped. What the tools say is
-# kept in DEST/install.log. Needs node 20 with its headers, npm, python3 with pip, make, g++, rg and libkrb5-dev.
+# kept in DEST/install.log. What was compiled is kept for the next clone in ~/.cache/hotlens-tests, as ccache keeps objects. Needs node 20 with its headers, npm, python3 with pip, make, g++, rg and libkrb5-dev.
 set -euo pipefail
 
 CODE_SERVER_VERSION=4.100.3 # the last one that runs on Node 20
@@ -15,6 +15,7 @@ DEST=$(cd "$1" && pwd)
 LOG=$DEST/install.log
 CS=$DEST/code-server
 VSCODE=$CS/node_modules/code-server/lib/vscode
+KEPT=${XDG_CACHE_HOME:-$HOME/.cache}/hotlens-tests/code-server-$CODE_SERVER_VERSION-$(uname -m)-node-$(node -p process.versions.modules 2>/dev/null || echo none)
 
 say() { printf '%s\n' "$*"; }
 die() {
@@ -90,6 +91,24 @@ packages_once() {
   touch "$1/.hotlens-packages"
 }
 
+# Its launcher names where it lies.
+write_launcher() {
+  mkdir -p "$CS/bin"
+  printf '#!/bin/sh\nexec "%s" "%s/node_modules/code-server/out/node/entry.js" "$@"\n' "$(node -p process.execPath)" "$CS" \
+    >"$CS/bin/code-server"
+  chmod +x "$CS/bin/code-server"
+}
+
+take_kept() {
+  [ ! -e "$CS" ] && [ -e "$KEPT/.complete" ] || return 0
+  cp -a "$KEPT" "$CS.part" && mv "$CS.part" "$CS" && write_launcher
+}
+
+keep() {
+  [ ! -e "$KEPT" ] || return 0
+  mkdir -p "$(dirname "$KEPT")" && cp -a "$CS" "$KEPT.$$" && mv -T "$KEPT.$$" "$KEPT" || rm -rf "$KEPT.$$"
+}
+
 install_code_server() {
   if [ -e "$CS/.complete" ] && [ "$(code_server_version)" = "$CODE_SERVER_VERSION" ]; then
     say "code-server $CODE_SERVER_VERSION is there"
@@ -97,7 +116,7 @@ install_code_server() {
   fi
   say "code-server $CODE_SERVER_VERSION"
   check_tools
-  mkdir -p "$CS/bin"
+  mkdir -p "$CS"
   [ -e "$CS/package.json" ] || echo '{"name":"editors","private":true}' >"$CS/package.json"
   if ! grep -qs "\"version\": \"$CODE_SERVER_VERSION\"" "$CS/node_modules/code-server/package.json"; then
     (cd "$CS" && quietly npm install --ignore-scripts --save-exact "code-server@$CODE_SERVER_VERSION")
@@ -114,13 +133,13 @@ install_code_server() {
   [ -e "$VSCODE/node_modules.asar" ] || ln -s node_modules "$VSCODE/node_modules.asar"
   ln -sfn code-linux.sh "$VSCODE/bin/remote-cli/code-server"
   ln -sfn browser-linux.sh "$VSCODE/bin/helpers/browser.sh"
-  printf '#!/bin/sh\nexec "%s" "%s/node_modules/code-server/out/node/entry.js" "$@"\n' "$(node -p process.execPath)" "$CS" \
-    >"$CS/bin/code-server"
-  chmod +x "$CS/bin/code-server"
+  write_launcher
   [ "$(code_server_version)" = "$CODE_SERVER_VERSION" ] || die "code-server does not run"
   touch "$CS/.complete"
 }
 
 : >"$LOG"
 install_neovim
+take_kept
 install_code_server
+keep
