@@ -21,9 +21,8 @@ using causes::VerdictLine;
 using profile::Profile;
 
 constexpr const char* kAnomalyDetection =
-    "Anomaly detection is on: each operator of the forward pass notes where it was called, and each gradient is searched for NaN. A "
-    "training "
-    "without it is faster.";
+    "Anomaly detection is on: each operator of the forward pass notes where it was called, and each gradient is searched for NaN. "
+    "A training without it is faster.";
 
 // What the line's own hint says.
 std::string words_of_data(const FileView& executed, const VerdictLine& at) {

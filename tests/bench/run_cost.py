@@ -45,11 +45,12 @@ def steps_seconds(bundle: Path) -> float:
 
 def until_measured(script: Path) -> tuple[float, float]:
     """Seconds from the start of a run until its steps are measured, and until its end."""
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory() as place:
+        folder = shutil.copytree(script.parent, Path(place) / "scripts")  # they may save what they train
         read, write = os.pipe()
-        command = [PYTHON, str(RECORDER), "record", "--out", out, "--progress-fd", str(write), "--", script.name]
+        command = [PYTHON, str(RECORDER), "record", "--out", place, "--progress-fd", str(write), "--", script.name]
         started = time.perf_counter()
-        run = subprocess.Popen(command, cwd=script.parent, pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(command, cwd=folder, pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
         measured = 0.0
         with os.fdopen(read) as progress:

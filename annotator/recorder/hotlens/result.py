@@ -184,9 +184,9 @@ def recording(
     if fault is not None:
         warnings.add("map_step_failed", f"the map step failed ({fault}); times cannot be given to modules. Please report this")
         mapped = None
-    over = "this training ended" if end.stopped_early else "the script ended"
     if mapped is not None and mapped.map is not None and mapped.map.saved.anomalies_sought:
         warnings.add("anomaly_detection", ANOMALY)
+    over = "this training ended" if end.stopped_early else "the script ended"
     ended = over if end.stopped_by is None else f"{end.stopped_by} stopped the run"
     if measured.done < options.steps or end.stopped_by is not None:
         text = f"{ended} after {measured.done} of {options.steps} measured steps; numbers rest on these"

@@ -199,7 +199,7 @@ class Session:
         """An optimizer that has not been there yet has stepped, beside the one that ends the steps."""
         if self.course is not None:
             self.course.side_event("optimizer", optimizer)
-            if self.clocking.clocks.leaves():
+            if self._ends_with_training() and self.clocking.clocks.leaves():
                 self._next_step()
 
     @_harmless
@@ -318,12 +318,12 @@ class Session:
     def _next_step(self) -> None:
         """At a boundary: the step that was open ends, the next begins."""
         assert self.course is not None
-        measures = self.delivery.ranks is None and not self.course.over and not self.course.watches_on
-        another = measures and self.clocking.clocks.leaves()
+        another = not self.course.watches_on and self._ends_with_training() and self.clocking.clocks.leaves()
         self.clocking.clocks.pause()
         self.evaluations.forget()
         if another:
-            self._another_training()
+            with held_back():
+                self.course.finish()
         self.course.boundaries += 1
         stop = self.delivery.leads or self.delivery.leader_stops(self.course.boundaries)
         try:
@@ -345,12 +345,11 @@ class Session:
         if self.course.without_profiler:
             self.clocking.clocks.watch()
 
-    def _another_training(self) -> None:
-        """It has begun before all was measured: what there is of the first one is kept, where there is any."""
+    def _ends_with_training(self) -> bool:
+        """Whether the course is to end where another training begins: all is measured, or something is, and no other rank waits."""
         assert self.course is not None
-        if result.longest(self.course.past) is not None:
-            with held_back():
-                self.course.finish()
+        measured = self.delivery.ranks is None and not self.course.over and result.longest(self.course.past) is not None
+        return self.course.watches_on or measured
 
     def _tell_what_is_to_come(self) -> None:
         assert self.course is not None
