@@ -21,7 +21,7 @@ FORMS = {
             train_step()
             work(2)
         """,
-        {"work(5)": (3, 15), "return work(1)": (4, 4), "train_step()": (3, 25), "work(2)": (4, 8)},
+        {"work(5)": (3, 15), "return work(1)": (3, 3), "train_step()": (3, 24), "work(2)": (3, 6)},
     ),
     "a graph of a whole step is replayed": (
         """
@@ -66,7 +66,7 @@ FORMS = {
 
         main()
         """,
-        {"work(1)": (3, 3), "yield i": (4, 0), "work(3)": (4, 12), "work(50)": (4, 200), "for i in train(steps()):": (4, 21)},
+        {"work(1)": (3, 3), "yield i": (3, 0), "work(3)": (3, 9), "work(50)": (3, 150), "for i in train(steps()):": (3, 18)},
     ),
     "a generator as loader": (
         """
@@ -117,7 +117,7 @@ FORMS = {
                 work(2)
             opt.step()
         """,
-        {"i += work(1)": (5, 5), "work(20)": (1, 20), "work(5)": (4, 20), "with lock():": (4, 32), "work(30)": (1, 30), "work(2)": (5, 10)},
+        {"i += work(1)": (4, 4), "work(20)": (1, 20), "work(5)": (3, 15), "with lock():": (3, 24), "work(30)": (1, 30), "work(2)": (4, 8)},
     ),
     "a loop that makes no update is one statement": (
         """
@@ -220,7 +220,7 @@ FORMS = {
             opt.step(closure)
             work(1)
         """,
-        {"opt.step(closure)": (3, 18), "work(1)": (4, 4)},
+        {"opt.step(closure)": (3, 18), "work(1)": (3, 3)},
     ),
 }
 

@@ -146,8 +146,8 @@ class LoopClocks:
         self._no_update = True
 
     def end(self) -> None:
-        """The script is at its end. What its loop did after the last update has its time, and is no update; what came after the loop is of
-        no update."""
+        """The script is at its end. Of what its loop did after the last update, only what no update did has its time; what came after the
+        loop is of no update."""
         self._no_update = True
         self.pause()
         self.settle()
@@ -155,9 +155,14 @@ class LoopClocks:
 
     def _leave_out_what_follows(self) -> None:
         leading, tail = self._leading(), self._carried_ns
-        holding = max(leading, key=Watched.in_loops_ns, default=None)
+        if not tail:
+            return
+        self._kinds.again(self._worked_last())
+        holding = max(leading, key=Watched.new_in_loops_ns, default=None)
         if holding is not None:
-            kept = holding.in_loops_ns()
+            kept = holding.new_in_loops_ns()
+        elif self._evaluates and self._watched_evaluations:
+            kept = 0
         else:  # a package's own loop is one statement, that of the function which calls it
             kept = min((each.held_ns() for each in self._clocks if each.running != NOTHING), default=tail)
         if kept >= tail:
@@ -168,13 +173,18 @@ class LoopClocks:
             return
         for each in self._clocks:
             if each is holding:
-                each.keep_loops()
+                each.keep_new_in_loops()
             elif each.running != NOTHING and each not in leading:
                 each.keep_held(kept)
             else:
                 each.shorten(kept / tail)
         self.watched_ns -= tail - kept
         self._carried_ns = kept
+
+    def _worked_last(self) -> list[Statement]:
+        """At work since the last update that was watched."""
+        found = [(index, statement) for index, each in enumerate(self._clocks) for statement in each.worked(True)]
+        return [*found, EVALUATION] if self._evaluates and not self._leading() else found
 
     def pause(self) -> None:
         """At a boundary, before anything of ours is done there: only the time is noted."""

@@ -9,6 +9,7 @@ stops.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
@@ -71,6 +72,14 @@ class Kinds:
         kind.timed -= 1
         kind.timed_ns -= timed_ns
         kind.statements.subtract(worked)
+
+    def again(self, worked: Iterable[Statement]) -> None:
+        """What is rare of this came once more, after the last update."""
+        rare = self.rare()
+        kind = next((kind for known, kind in self._kinds.items() if known & rare == rare.intersection(worked) and known & rare), None)
+        if kind is not None:
+            kind.made += 1
+            kind.last = self.before + self._made
 
     def rare(self) -> frozenset[Statement]:
         """What was at work in less than half of the updates."""

@@ -34,7 +34,10 @@ class Watched:
         size = len(clock.plan.statements)
         self.clock = clock
         self.seen = [Seen() for _ in range(size)]
+        self.begun = [Seen() for _ in range(size)]  # the updates that it began in
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
+        self._begun_watched = [0] * size  # in how many of them it began
+        self._counted_then = [0] * size  # how often it had begun as an update that it was at work in ended
         self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
         self._first_ns, self._first_calls = [0] * size, [0] * size  # counted in the first watched update
@@ -68,6 +71,11 @@ class Watched:
         for statement, ns in worked.items():
             self.seen[statement].note(update)
             self.in_watched[statement] += counts
+            counted = self._counted(statement)
+            if counted > self._counted_then[statement]:
+                self._counted_then[statement] = counted
+                self.begun[statement].note(update)
+                self._begun_watched[statement] += counts
             if counts and len(self.times_ns[statement]) < MOST_TIMES:
                 self.times_ns[statement].append(ns)
 
@@ -83,8 +91,16 @@ class Watched:
         self.loops = [made - first for made, first in zip(self.loops, self._first_loops)]
         for statement in worked:
             self.in_watched[statement] -= 1
+            self._begun_watched[statement] -= 1
             del self.times_ns[statement][:1]
         self.settle(True)
+
+    def _occurrences(self, number: int) -> tuple[Seen, int]:
+        """Of work that comes now and then and makes an update itself, each execution is at work in two updates, and counts once."""
+        seen, begun = self.seen[number], self.begun[number]
+        if begun.updates < seen.updates <= 2 * begun.updates and self._begun_watched[number]:
+            return begun, self._begun_watched[number]
+        return seen, self.in_watched[number]
 
     def not_reached(self) -> list[int]:
         """The lines, from 1, of statements that may train, too, and have not begun."""
@@ -153,17 +169,17 @@ class Watched:
         """By number, ns counted since the last watched update."""
         return [now - then for now, then in zip(self.clock.watch.total_ns, self._watch_before)]
 
-    def in_loops_ns(self) -> int:
-        """Counted since the last watched update, in loops that made updates."""
-        return sum(ns for number, ns in enumerate(self._since()) if self._in_loops(number))
+    def new_in_loops_ns(self) -> int:
+        """Counted since the last watched update, in loops that made updates, of statements that were at work in no watched one."""
+        return sum(ns for number, ns in enumerate(self._since()) if self._is_new_in_loops(number))
 
     def held_ns(self) -> int:
         """The same of the statement that was at work when the last update was made."""
         return sum(ns for number, ns in enumerate(self._since()) if self._same(number, self.running))
 
-    def keep_loops(self) -> None:
-        """Takes back what was counted since the last watched update outside of loops that made updates."""
-        self._keep([ns if self._in_loops(number) else 0 for number, ns in enumerate(self._since())])
+    def keep_new_in_loops(self) -> None:
+        """Takes back all else that was counted since the last watched update."""
+        self._keep([ns if self._is_new_in_loops(number) else 0 for number, ns in enumerate(self._since())])
 
     def keep_held(self, most_ns: int) -> None:
         """The same of all but the statement that was at work when the last update was made, and of that what is more than `most_ns`."""
@@ -174,8 +190,8 @@ class Watched:
         watch.total_ns[:] = [then + ns for then, ns in zip(self._watch_before, since)]
         watch.calls[:] = [now if ns else then for now, then, ns in zip(watch.calls, self._calls_before, since)]
 
-    def _in_loops(self, number: int) -> bool:
-        return any(self.loops[loop] for loop in self._loops_around(number))
+    def _is_new_in_loops(self, number: int) -> bool:
+        return not self.in_watched[self.clock.plan.same.get(number, number)] and any(self.loops[loop] for loop in self._loops_around(number))
 
     def _same(self, number: int, other: int) -> bool:
         same = self.clock.plan.same
@@ -205,7 +221,7 @@ class Watched:
             parts = [number] if number not in rest else [number, rest[number]]
             timed = sum(watch.total_ns[n] for n in parts)
             total = max(timed + more.get(number, 0), 0)
-            seen = self.seen[number]
+            seen, in_watched = self._occurrences(number)
             statements.append(
                 {
                     "loop": statement.loop + first if statement.loop >= 0 else -1,
@@ -220,7 +236,7 @@ class Watched:
                     "total_ns": total,
                     "per_update_ns": total // updates if updates else 0,
                     "in_updates": seen.updates,
-                    "in_watched": self.in_watched[number],
+                    "in_watched": in_watched,
                     "first_update": seen.first,
                     "last_update": seen.last,
                     "usual_ns": usual(self.times_ns[number]),
