@@ -62,6 +62,15 @@ std::optional<double> losses_within(const lab::WhatIf& item) {
   return most;
 }
 
+constexpr std::chrono::minutes kCompiling{10};  // of what only runs tell of, which compile something
+
+bool compiles(const lab::WhatIf& item) {
+  return std::ranges::any_of(item.parts, [](const lab::Part& part) {
+    const lab::Kind* kind = lab::kind_named(part.kind);
+    return kind != nullptr && kind->edit == nullptr;
+  });
+}
+
 Result<lab::Verdict> verified(const lab::WhatIf& item, const std::expected<advice::Edits, advice::NoEdit>& edits,
                               const advice::Sources& sources, const fs::path& bundle, const WhatIfOptions& options, const Say& say) {
   const auto python = runs::find_python(options.python, fs::current_path(), runs::process_environment());
@@ -72,6 +81,7 @@ Result<lab::Verdict> verified(const lab::WhatIf& item, const std::expected<advic
                      .environment = advice::environment_of(item.parts),
                      .limit = std::chrono::minutes(options.limit),
                      .losses_within = losses_within(item),
+                     .startup = compiles(item) ? kCompiling : std::chrono::seconds{},
                      .say = say,
                      .stopped = Interrupts::asked};
   for (const advice::FileEdit& edit : edits.value_or(advice::Edits{})) {
@@ -86,7 +96,9 @@ Result<lab::Verdict> verified(const lab::WhatIf& item, const std::expected<advic
                       .time = {measured.ratio, measured.low, measured.high},
                       .faster = measured.faster(),
                       .slower = measured.slower(),
-                      .losses = std::string(advice::name(found->losses))};
+                      .losses = std::string(advice::name(found->losses)),
+                      .before = found->before,
+                      .longer = found->longer};
 }
 
 }  // namespace

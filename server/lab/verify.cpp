@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmup = 5, kLeastSteps = 10, kMostSteps = 200;
 constexpr Ns kForSteps = 3s;                // of one run
 constexpr Ns kUnknownStartup = 10s;         // where the profile does not tell it
+constexpr Ns kMuchLonger = 1s;              // of a start; less is the machine's
 constexpr std::chrono::seconds kSlack{60};  // a run that takes so much longer than ten times what is expected hangs
 constexpr auto kGrace = 2s;
 // Of a run that somebody stopped: they wait. It is looked at that often.
@@ -35,7 +36,7 @@ constexpr auto kStoppedGrace = 200ms, kLookEvery = 50ms;
 constexpr std::size_t kMostTimesBytes = std::size_t{1} << 20;
 
 struct Timed {
-  Ns step{};
+  Ns step{}, startup{};
   std::vector<double> losses;
 };
 
@@ -57,6 +58,9 @@ Result<Timed> read_times(const fs::path& file, const runs::RunEnd& end) {
     if (steps.empty())
       return std::unexpected(failed(fmt::format("the script makes fewer than {} updates, too few to be timed", kWarmup + 2)));
     Timed timed{.step = profile::sample(steps).median, .losses = {}};
+    if (document.contains("startup_ns") && document["startup_ns"].is_number_integer()) {
+      timed.startup = Ns{document["startup_ns"].get<std::int64_t>()};
+    }
     for (const json& loss : document.at("losses")) timed.losses.push_back(std::strtod(loss.get<std::string>().c_str(), nullptr));
     return timed;
   } catch (const json::exception&) {
@@ -104,7 +108,7 @@ class Verification {
     const auto measured = advice::measured(pairs_);
     if (!measured) return std::unexpected(failed("the runs' times tell nothing"));
     const auto losses = ask_.losses_within ? advice::compared(before_, after_, *ask_.losses_within) : advice::Losses::unknown;
-    return Verified{*measured, losses};
+    return Verified{.measured = *measured, .losses = losses, .before = pairs_.front().before, .longer = longer_};
   }
 
  private:
@@ -118,6 +122,9 @@ class Verification {
     auto second = once(!changed_first);
     if (!second) return std::unexpected(second.error());
     if (changed_first) std::swap(*first, *second);
+    const Ns longer = second->startup - first->startup;
+    const bool told = first->startup > Ns{} && second->startup > Ns{};
+    if (pairs_.empty() && told && longer > kMuchLonger) longer_ = longer;
     pairs_.push_back({.before = first->step, .after = second->step});
     before_.push_back(std::move(first->losses));
     after_ = std::move(second->losses);
@@ -148,7 +155,7 @@ class Verification {
     runs::Run run = runs::start(
         {.argv = std::move(argv), .cwd = manifest_.cwd, .environment = changed ? ask_.environment : decltype(ask_.environment){}},
         {.end = [&](const runs::RunEnd& how) { ended.set_value(how); }});
-    const Clock::time_point late = Clock::now() + 10 * expected_.run + kSlack;
+    const Clock::time_point late = Clock::now() + 10 * expected_.run + kSlack + ask_.startup;
     while (end.wait_for(kLookEvery) != std::future_status::ready) {
       const bool stopped = ask_.stopped();
       if (!stopped && Clock::now() < late) continue;
@@ -169,6 +176,7 @@ class Verification {
   runs::Scratch scratch_{"verify"};
   Expected expected_;
   std::vector<advice::Pair> pairs_;
+  Ns longer_{};
   std::vector<std::vector<double>> before_;
   std::vector<double> after_;
 };

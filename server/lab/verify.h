@@ -23,6 +23,7 @@ struct VerifyAsk {
   std::vector<std::pair<std::string, std::string>> environment;      // variables that the change sets
   std::chrono::seconds limit{};                                      // no further pair after it
   std::optional<double> losses_within;                               // relative; absent: the change may alter them
+  std::chrono::seconds startup{};                                    // what the change may add to that of a run
   std::function<void(const std::string&)> say;                       // for people: first how long it takes
   std::function<bool()> stopped = [] { return false; };              // somebody does not want it any more; asked all the time
 };
@@ -30,6 +31,8 @@ struct VerifyAsk {
 struct Verified {
   advice::Measured measured;
   advice::Losses losses = advice::Losses::unknown;
+  Ns before{};  // a step of the first run before the change
+  Ns longer{};  // how much longer the first run with it took to start; nothing where that is little
 };
 
 // How long it takes, as far as the profile tells; the error: why it cannot be run again.

@@ -77,6 +77,7 @@ struct Candidate {
   double error = 0;
   bool is_choice = false;  // of blocks to checkpoint
   bool together = false;   // of all or none
+  bool replayed = true;    // false: only runs tell
 };
 
 using Tried = std::expected<Candidate, NotThis>;
@@ -112,6 +113,29 @@ class Sized {
   std::optional<std::expected<Program, NotHere>> program_;
 };
 
+void add_measured(WhatIf& item, const Kind& kind, const Lines& lines) {
+  item.evidence.emplace_back(kOnlyMeasured);
+  item.assumes.emplace_back(kind.assumes);
+  if (!item.where) item.where = lines.of(kind.where, {});
+  item.parts.push_back({std::string(kind.name), {}});
+}
+
+bool is_replayed(const Kind* kind) {
+  return kind->edit != nullptr;
+}
+
+// Of changes that only runs tell of, whatever program there is.
+WhatIfs only_measured(const WhatIfAsk& ask) {
+  const Lines lines(ask.bundle);
+  WhatIfs all{.profile = ask.bundle.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
+  for (const Together& kinds : ask.wanted) {
+    WhatIf item{.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}};
+    for (const Kind* kind : kinds) add_measured(item, *kind, lines);
+    all.items.push_back(std::move(item));
+  }
+  return all;
+}
+
 Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const Lines& lines) {
   Candidate made{.item = {.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}},
                  .program = recorded};
@@ -120,6 +144,11 @@ Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const
     made.program = *sized.program();
   }
   for (const Kind* kind : kinds) {
+    if (kind->edit == nullptr) {
+      add_measured(made.item, *kind, lines);
+      made.replayed = false;
+      continue;
+    }
     Edited edit = kind->edit(std::move(made.program));
     if (!edit) return std::unexpected(NotThis{made.item.kind, std::move(edit.error())});
     made.program = std::move(edit->program);
@@ -235,6 +264,8 @@ class Trial {
 }  // namespace
 
 Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
+  const auto any_replayed = [](const Together& kinds) { return std::ranges::any_of(kinds, is_replayed); };
+  if (std::ranges::none_of(ask.wanted, any_replayed)) return only_measured(ask);
   const auto recorded = read_step(ask.bundle);
   if (!recorded) return std::unexpected(recorded.error());
   const auto program = decode(recorded->document);
@@ -248,7 +279,7 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
     if (made) candidates.push_back(std::move(*made));
     if (!made) all.refused.push_back(std::move(made.error()));
   }
-  if (ask.python.empty() || candidates.empty()) {
+  if (ask.python.empty() || std::ranges::none_of(candidates, &Candidate::replayed)) {
     for (Candidate& candidate : candidates) all.items.push_back(std::move(candidate.item));
     return all;
   }
@@ -260,6 +291,10 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   if (!check) return std::unexpected(check.error());
   all.check = *check;
   for (Candidate& candidate : candidates) {
+    if (!candidate.replayed) {
+      all.items.push_back(std::move(candidate.item));
+      continue;
+    }
     auto replayed = trial.replay(std::move(candidate));
     if (replayed) all.items.push_back(std::move(*replayed));
     if (!replayed) all.refused.push_back(std::move(replayed.error()));

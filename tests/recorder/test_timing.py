@@ -44,6 +44,7 @@ def test_updates_are_timed_and_the_script_is_stopped(tmp_path: Path) -> None:
     found, said = timed(tmp_path, "--warmup", "2", "--steps", "5")
     assert len(found["steps_ns"]) == 5
     assert min(found["steps_ns"]) >= 10_000_000
+    assert found["startup_ns"] > 2 * 10_000_000
     assert len(found["losses"]) == 5
     assert "reached the end" not in said
     assert not (tmp_path / ".hotlens").exists()

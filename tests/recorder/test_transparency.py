@@ -315,3 +315,24 @@ def test_a_fault_while_marking_costs_only_the_map_step(tmp_path: Path) -> None:
     assert run.code == 0
     manifest = run.bundle.manifest
     assert [w["code"] for w in manifest["warnings"]] == ["map_step_failed"] and "map_trace" not in manifest
+
+
+YOUNG = """
+import gc
+import torch
+
+net = torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(8)])
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+gc.collect()
+for update in range(30):
+    net(torch.randn(4, 8)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(len(gc.get_objects(0)) + len(gc.get_objects(1)))
+"""
+
+
+def test_the_scripts_next_garbage_collection_has_nothing_of_the_recorders_to_look_through(tmp_path: Path) -> None:
+    """It fell into an evaluation, which took twice as long."""
+    run = record_text(tmp_path, YOUNG, ["--keep-going"])
+    assert int(run.out.split()[-1]) < 200

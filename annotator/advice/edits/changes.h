@@ -13,6 +13,8 @@ namespace hotlens::advice {
 Made optimizer(const Script& script, std::string_view option);
 Made zero_grad(const Script& script);
 Made channels_last(const Script& script);
+// Of the model whose parameters the optimizer gets, before that is made.
+Made compile(const Script& script);
 // From the model's call to the last statement before the one that goes backward, in one block.
 Made autocast(const Script& script, std::string_view device);
 // Of the DataLoader that the loop takes its batches from.

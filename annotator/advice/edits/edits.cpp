@@ -21,6 +21,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "no_dropout") return no_dropout(script, modules);
   if (kind == "gelu_to_relu") return gelu_to_relu(script, modules);
   if (kind == "channels_last") return channels_last(script);
+  if (kind == "compile") return compile(script);
   if (kind == "autocast_bf16") return autocast(script, script.sources().device);
   if (kind == "loader_workers") return loader_workers(script);
   if (kind == "pin_memory") return pin_memory(script);
@@ -53,10 +54,11 @@ std::string by_hand(std::string_view kind) {
       {"lower_precision", "put the model's call and the loss under torch.autocast"},
       {"tf32", "call torch.set_float32_matmul_precision(\"high\") before training"},
       {"fused_attention", "call F.scaled_dot_product_attention in place of product, softmax and product"},
-      {"fewer_launches", "try a larger batch, or torch.compile"},
+      {"fewer_launches", "try a larger batch, or torch.compile (hotlens whatif compile --verify)"},
       {"unbind_time", "take x.unbind(dim) before the loop over time, and index the list"},
       {"accumulate",
        "for each of x.chunk(2) and y.chunk(2) call (loss / 2).backward(), then optimizer.step() once; zero_grad() stays before both"},
+      {"compile", "call model.compile() before training"},
       {"gelu_tanh", "call F.gelu(x, approximate=\"tanh\")"},
   });
   const auto* found = std::ranges::find(kWays, kind, &std::pair<std::string_view, std::string_view>::first);

@@ -24,6 +24,13 @@ std::optional<std::uint32_t> converted(const PythonText& text, std::string_view 
   return std::nullopt;
 }
 
+// The name of the one model whose parameters an optimizer gets; empty where it is not one.
+std::string model_of(const PythonText& text, const Call& optimizer) {
+  constexpr std::string_view kEnd = ".parameters()";
+  const std::string_view parameters = optimizer.given.empty() ? "" : text.at(optimizer.given[0].value);
+  return std::string(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
+}
+
 // A statement behind these bytes on their line.
 bool shares_end(std::string_view text, std::uint32_t end) {
   const std::string_view rest = text.substr(end, text.find('\n', end) - end);
@@ -39,9 +46,7 @@ Made channels_last(const Script& script) {
   const auto forward = script.stage(attribution::Stage::forward);
   if (!forward || forward->first != made->file) return no("the model is called in another file than its optimizer is made in");
   const PythonText& text = script.texts()[made->file];
-  const std::string_view parameters = made->call->given.empty() ? "" : text.at(made->call->given[0].value);
-  constexpr std::string_view kEnd = ".parameters()";
-  const std::string model(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
+  const std::string model = model_of(text, *made->call);
   if (model.empty()) return no("the optimizer's parameters are not those of one model");
   const auto call =
       std::ranges::find_if(text.calls(), [&](const Call& one) { return forward->second.holds(one.whole) && text.at(one.callee) == model; });
@@ -58,6 +63,25 @@ Made channels_last(const Script& script) {
                                          script.indentation(made->file, block[0].span.begin));
   const std::uint32_t begin = block[0].span.begin, end = call->given[0].value.end;
   return Edits{{made->file, {{{begin, begin}, before}, {{end, end}, ".to(memory_format=torch.channels_last)"}}, {"torch"}}};
+}
+
+Made compile(const Script& script) {
+  const auto made = script.optimizer_call();
+  if (!made) return std::unexpected(made.error());
+  const std::vector<Found> compiled = script.calls([](const PythonText& text, const Call& call) {
+    return call.what == "torch.compile" || (call.given.empty() && text.at(call.callee).ends_with(".compile"));
+  });
+  if (!compiled.empty()) return no("the script compiles already, at " + script.places(compiled));
+  const auto decorated = std::ranges::find_if(script.texts(), [](const PythonText& one) { return one.text().contains("@torch.compile"); });
+  if (decorated != script.texts().end()) return no("the script compiles already: @torch.compile");
+  const PythonText& text = script.texts()[made->file];
+  const std::string model = model_of(text, *made->call);
+  if (model.empty()) return no("the optimizer's parameters are not those of one model");
+  const std::vector<Statement> block = text.block_from(made->call->whole);
+  const std::string indentation = block.empty() ? std::string() : script.indentation(made->file, block[0].span.begin);
+  if (block.empty() || !ends_line(indentation)) return no("another statement stands on the line of the optimizer");
+  const std::uint32_t begin = block[0].span.begin;
+  return Edits{{made->file, {{{begin, begin}, fmt::format("{}.compile(){}{}", model, line_end(text.text()), indentation)}}}};
 }
 
 // From the model's call to the last statement before the one that goes backward, in one block.

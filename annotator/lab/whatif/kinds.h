@@ -1,8 +1,9 @@
 // What-ifs: changes of a training step that people make in one line, as edits of its recorded program.
 //
 // An edit is a pure function: a program in, the program of the changed script out, or why the change does not apply here. One kind, one
-// file; kinds.cpp lists them. What an edit leaves, the worker replays in turn with what was recorded (outcome.h). Tensors that only the
-// graph kept are let go after their last use, so that a changed graph keeps what it needs and no more.
+// file; kinds.cpp lists them, and what only runs of the script tell of. What an edit leaves, the worker replays in turn with what was
+// recorded (outcome.h). Tensors that only the graph kept are let go after their last use, so that a changed graph keeps what it needs and
+// no more.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +37,14 @@ struct Kind {
   std::string_view name, title;
   std::string_view assumes;  // what carries the prediction, and what else changes
   Where where = Where::model;
-  double error = 0;  // of the ratio of step times, as a fraction: what is added to the noise of the replays
-  Edited (*edit)(Program) = nullptr;
+  double error = 0;                             // of the ratio of step times, as a fraction: what is added to the noise of the replays
+  Edited (*edit)(Program) = nullptr;            // nullptr: no replay knows it
   std::optional<double> losses = std::nullopt;  // how far they may lie apart, as a fraction; absent: the change may alter them
   bool of_sizes = false;                        // the program has to follow the batch size (program/join.h)
 };
+
+constexpr std::string_view kOnlyMeasured =
+    "operators run one after the other; what this makes of them no replay knows, runs before and after it do (--verify)";
 
 // In the order in which they are offered.
 std::span<const Kind> kinds();

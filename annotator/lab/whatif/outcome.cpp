@@ -36,6 +36,22 @@ std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, d
   return Ratio{.ratio = median, .low = median / factor, .high = median * factor};
 }
 
+std::optional<std::int64_t> pays_back_after(const Verdict& verified) {
+  const double gained = static_cast<double>(verified.before.count()) * (1 - verified.time.ratio);
+  if (!verified.faster || verified.longer <= Ns{} || gained <= 0) return std::nullopt;
+  return std::llround(static_cast<double>(verified.longer.count()) / gained);
+}
+
+std::string startup_words(const Verdict& verified) {
+  if (verified.longer <= Ns{}) return {};
+  std::string words = fmt::format("starting takes {} longer", format::readable(verified.longer));
+  if (const auto steps = pays_back_after(verified)) {
+    words += fmt::format(", which is paid back after {} steps, {} of training", *steps,
+                         format::readable(Ns{std::llround(static_cast<double>(*steps * verified.before.count()) * verified.time.ratio)}));
+  }
+  return words;
+}
+
 Ratio with_rest(const Ratio& replayed, double share) {
   const auto whole = [&](double ratio) { return share + (1 - share) * ratio; };
   return {.ratio = whole(replayed.ratio), .low = whole(replayed.low), .high = whole(replayed.high)};

@@ -69,7 +69,8 @@ struct Verdict {
   std::size_t pairs = 0;
   Ratio time;
   bool faster = false, slower = false;
-  std::string losses;  // "equal", "close", "differ", "unknown"
+  std::string losses;     // "equal", "close", "differ", "unknown"
+  Ns before{}, longer{};  // a step before the change; how much longer the first of the changed runs took to start, where that is much
 };
 
 // A choice of blocks to checkpoint, replayed.
@@ -121,6 +122,11 @@ struct WhatIfs {
   std::vector<NotThis> refused;
   std::optional<PageFaults> faults;
 };
+
+// After how many steps a longer start is paid back; absent where it is not, and where it is no longer.
+std::optional<std::int64_t> pays_back_after(const Verdict& verified);
+// "starting takes 38 s longer, which is paid back after 9,100 steps"; empty where it does not.
+std::string startup_words(const Verdict& verified);
 
 // "≈ −13 % (−16…−10)"
 std::string spelled(const Ratio& time);

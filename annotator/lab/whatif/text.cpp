@@ -107,6 +107,8 @@ void write_item(JsonText& json, const WhatIf& item) {
       json.member("half_width", (item.verified->time.high - item.verified->time.low) / 2);
       json.member("faster", item.verified->faster);
       json.member("losses", std::string_view(item.verified->losses));
+      if (item.verified->longer > Ns{}) json.member("startup_longer_ns", item.verified->longer.count());
+      if (const auto steps = pays_back_after(*item.verified)) json.member("pays_back_after", *steps);
     });
   }
   if (!item.edits.empty()) write_edits(json, item.edits);
@@ -160,6 +162,7 @@ std::string described(const Verdict& verified, const format::Style& style) {
   const char* word = verified.faster ? "faster" : verified.slower ? "slower" : "no certain change";
   std::string out = fmt::format("  verified in {} pairs of runs: {}{}{}, {} % ({}…{})\n", verified.pairs, color, word, style.off,
                                 change(verified.time.ratio), change(verified.time.low), change(verified.time.high));
+  if (const std::string startup = startup_words(verified); !startup.empty()) out += fmt::format("  {}\n", startup);
   if (const std::string_view losses = losses_words(verified); !losses.empty()) out += fmt::format("  {}\n", losses);
   return out;
 }

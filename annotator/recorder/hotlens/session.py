@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import traceback
 from typing import Any, Callable, TypeVar, cast
@@ -330,12 +331,15 @@ class Session:
             if stop and not self.delivery.leads:
                 self.course.finish()
                 self.delivery.leave()
-            with held_back() if self.course.delicate else contextlib.nullcontext():
+            delicate = self.course.delicate
+            with held_back() if delicate else contextlib.nullcontext():
                 self.course.next_step(self._phase_starts, self.clocking.clocks.settle)
                 if self.course.over and self.delivery.bundle is None:
                     self._tell_what_is_to_come()
                     code = None if self.options.keep_going else 0
                     self._write(result.End(stopped_early=not self.options.keep_going, exit_code=code))
+                if delicate and gc.isenabled():
+                    gc.collect(1)  # what we made is not for the script's next collection to look through
         except OSError as error:
             self.give_up(str(store.cannot_write(self.folder, error)))
             self.stopping = True

@@ -4,8 +4,9 @@ Nothing is profiled and no bundle is written: the script runs until it has made 
 is the time from one `step()` of the first optimizer to the next. `--with` gives a file of the user's another text in memory, the script or
 a module that it imports; the file stays as it is.
 
-The result is JSON: `steps_ns`, and `losses`, the first ones that backward() was called on, as C99 hexadecimal numbers. On a GPU
-`steps_ns` has one number, the mean over all steps between two synchronisations.
+The result is JSON: `steps_ns`, `startup_ns` from the start of the process to the end of the warm-up, and `losses`, the first ones that
+backward() was called on, as C99 hexadecimal numbers. On a GPU `steps_ns` has one number, the mean over all steps between two
+synchronisations.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Watch:
         self.losses: list[Any] = []
         self.optimizer: int | None = None
         self.owner = os.getpid()
+        self.began = time.perf_counter_ns()
 
     def torch_imported(self) -> None:
         import torch
@@ -69,7 +71,8 @@ class Watch:
         return [after - before for before, after in zip(marks, marks[1:])]
 
     def write(self) -> None:
-        document = {"steps_ns": self.steps_ns(), "losses": [float(loss).hex() for loss in self.losses]}
+        startup = self.marks[self.warmup] - self.began if len(self.marks) > self.warmup else None
+        document = {"steps_ns": self.steps_ns(), "startup_ns": startup, "losses": [float(loss).hex() for loss in self.losses]}
         with open(self.result, "w", encoding="utf-8") as file:
             json.dump(document, file)
 

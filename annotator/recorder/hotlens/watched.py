@@ -191,7 +191,9 @@ class Watched:
         watch.calls[:] = [now if ns else then for now, then, ns in zip(watch.calls, self._calls_before, since)]
 
     def _is_new_in_loops(self, number: int) -> bool:
-        return not self.in_watched[self.clock.plan.same.get(number, number)] and any(self.loops[loop] for loop in self._loops_around(number))
+        return not self.in_watched[self.clock.plan.same.get(number, number)] and any(
+            self.loops[loop] for loop in self._loops_around(number)
+        )
 
     def _same(self, number: int, other: int) -> bool:
         same = self.clock.plan.same

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,53 @@ def test_a_gain_is_verified_kept_and_reported(seeded: Path) -> None:
     assert outcome["error"] == pytest.approx(item["ratio"] / item["verified"]["ratio"] - 1)
     text = ask(seeded, "report", "--track-record").stdout
     assert "no_dropout" in text and "predicted " in text and "verified " in text
+
+
+MANY_SMALL_OPERATORS = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(64, 64), nn.Linear(64, 8)
+
+    def forward(self, x):
+        x = self.first(x)
+        for _ in range(24):
+            x = torch.sin(x * 1.01 + 0.1) + x
+        return self.last(x)
+
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+x, y = torch.randn(16384, 64), torch.randint(8, (16384,))
+for step in range(80):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with a C++ compiler")
+def test_what_no_replay_knows_is_measured_with_what_its_start_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    work = profiled(tmp_path / "compiled", MANY_SMALL_OPERATORS)
+    listed = json.loads(ask(work, "whatif", "list", "--format", "json").stdout)["items"]
+    (known,) = [row for row in listed if row["kind"] == "compile"]
+    assert "ratio" not in known and "no replay knows" in known["evidence"][0]["what"]
+    item, said = verified(work, "compile", "--apply")
+    assert "replaying" not in said
+    assert item["state"] == "applied" and item["verified"]["faster"]
+    assert item["verified"]["losses"] in ("equal", "close")
+    assert item["verified"]["startup_longer_ns"] > 1e9 and item["verified"]["pays_back_after"] > 0
+    assert "model.compile()\noptimizer = " in (work / "train.py").read_text()
+    (row,) = [json.loads(line) for line in (work / ".hotlens/ledger.jsonl").read_text().splitlines() if '"verified"' in line]
+    assert row["kind"] == "compile"
 
 
 def test_what_did_not_become_faster_is_not_applied_and_its_losses_are_compared(seeded: Path) -> None:

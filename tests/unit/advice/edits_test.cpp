@@ -193,6 +193,22 @@ TEST_CASE("channels_last is set before the optimizer and on what the model is ca
   CHECK(edited(from, "channels_last") == "refused: `net` is in channels_last already, at train.py:2");
 }
 
+TEST_CASE("a model is compiled before its optimizer is made, once") {
+  const Sources from = sources("import torch\nif True:\n    opt = torch.optim.SGD(self.net.parameters(), lr=1)\n");
+  CHECK(edited(from, "compile") ==
+        "import torch\nif True:\n    self.net.compile()\n    opt = torch.optim.SGD(self.net.parameters(), lr=1)\n");
+  CHECK(edited(sources(edited(from, "compile")), "compile") == "refused: the script compiles already, at train.py:3");
+  CHECK(edited(sources("import torch\nnet = torch.compile(net, mode='default')\nopt = torch.optim.SGD(net.parameters())\n"), "compile")
+            .contains("compiles already, at train.py:2"));
+  CHECK(edited(sources("import torch\n@torch.compile\ndef f(): pass\nopt = torch.optim.SGD(net.parameters())\n"), "compile")
+            .contains("compiles already"));
+  CHECK(edited(sources("import torch, re\nword = re.compile('a')\nopt = torch.optim.SGD(net.parameters())\n"), "compile")
+            .contains("net.compile()\nopt"));
+  CHECK(edited(sources("import torch\nopt = torch.optim.SGD([*a.parameters(), *b.parameters()])\n"), "compile") ==
+        "refused: the optimizer's parameters are not those of one model");
+  CHECK(edited(sources("import torch\nx = 1; opt = torch.optim.SGD(net.parameters())\n"), "compile").contains("another statement stands"));
+}
+
 TEST_CASE("a call of blocks is checkpointed where it calls these and no others") {
   const std::string text = "import torch\nfor layer in layers:\n    x = layer(x, mask=m)\ny = self.head(x)\n";
   Sources from = sources(text);
