@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "annotator/advice/edits/edits.h"
 #include "annotator/advice/learned.h"
 #include "annotator/common/format.h"
 #include "annotator/lab/predict/recorded.h"
@@ -113,39 +114,68 @@ class Sized {
   std::optional<std::expected<Program, NotHere>> program_;
 };
 
-void add_measured(WhatIf& item, const Kind& kind, const Lines& lines) {
-  item.evidence.emplace_back(kOnlyMeasured);
-  item.assumes.emplace_back(kind.assumes);
-  if (!item.where) item.where = lines.of(kind.where, {});
-  item.parts.push_back({std::string(kind.name), {}});
-}
+// The texts that ran, read when a change that only runs tell of is first asked for.
+class Executed {
+ public:
+  explicit Executed(fs::path bundle) : bundle_(std::move(bundle)) {}
+
+  const Result<advice::Sources>& sources() {
+    if (!sources_) sources_ = advice::read_executed(bundle_);
+    return *sources_;
+  }
+
+ private:
+  fs::path bundle_;
+  std::optional<Result<advice::Sources>> sources_;
+};
 
 bool is_replayed(const Kind* kind) {
   return kind->edit != nullptr;
 }
 
-// Of changes that only runs tell of, whatever program there is.
+// Of a change that only runs tell of. The error: the script has no place for it.
+std::expected<void, NotHere> add_measured(WhatIf& item, const Kind& kind, const Lines& lines, Executed& executed) {
+  const Part part{std::string(kind.name), {}};
+  const auto& sources = executed.sources();
+  if (!sources) return std::unexpected(NotHere{sources.error().message});
+  if (const auto edits = advice::edits_of({part}, *sources); !edits) return std::unexpected(NotHere{advice::sentence(edits.error())});
+  item.evidence.emplace_back(kOnlyMeasured);
+  item.assumes.emplace_back(kind.assumes);
+  if (!item.where) item.where = lines.of(kind.where, {});
+  item.parts.push_back(part);
+  return {};
+}
+
+WhatIf named(const Together& kinds) {
+  return {.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}};
+}
+
+// Where all are such changes no program is needed.
 WhatIfs only_measured(const WhatIfAsk& ask) {
   const Lines lines(ask.bundle);
+  Executed executed(ask.bundle);
   WhatIfs all{.profile = ask.bundle.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   for (const Together& kinds : ask.wanted) {
-    WhatIf item{.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}};
-    for (const Kind* kind : kinds) add_measured(item, *kind, lines);
-    all.items.push_back(std::move(item));
+    WhatIf item = named(kinds);
+    std::expected<void, NotHere> added;
+    for (const Kind* kind : kinds) added = added ? add_measured(item, *kind, lines, executed) : added;
+    if (added) all.items.push_back(std::move(item));
+    if (!added) all.refused.push_back({item.kind, added.error()});
   }
   return all;
 }
 
-Tried edited(const Program& recorded, Sized& sized, const Together& kinds, const Lines& lines) {
-  Candidate made{.item = {.kind = joined(kinds, &Kind::name, "+"), .title = joined(kinds, &Kind::title, " and "), .where = {}, .time = {}},
-                 .program = recorded};
+Tried edited(const Program& recorded, Sized& sized, Executed& executed, const Together& kinds, const Lines& lines) {
+  Candidate made{.item = named(kinds), .program = recorded};
   if (std::ranges::any_of(kinds, &Kind::of_sizes)) {
     if (!sized.program()) return std::unexpected(NotThis{made.item.kind, sized.program().error()});
     made.program = *sized.program();
   }
   for (const Kind* kind : kinds) {
     if (kind->edit == nullptr) {
-      add_measured(made.item, *kind, lines);
+      if (auto added = add_measured(made.item, *kind, lines, executed); !added) {
+        return std::unexpected(NotThis{made.item.kind, std::move(added.error())});
+      }
       made.replayed = false;
       continue;
     }
@@ -272,10 +302,11 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
   if (!program) return std::unexpected(program.error());
   const Lines lines(ask.bundle);
   Sized sized(ask.bundle);
+  Executed executed(ask.bundle);
   WhatIfs all{.profile = recorded->id, .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   std::vector<Candidate> candidates;
   for (const Together& kinds : ask.wanted) {
-    Tried made = edited(*program, sized, kinds, lines);
+    Tried made = edited(*program, sized, executed, kinds, lines);
     if (made) candidates.push_back(std::move(*made));
     if (!made) all.refused.push_back(std::move(made.error()));
   }

@@ -43,8 +43,7 @@ struct Kind {
   bool of_sizes = false;                        // the program has to follow the batch size (program/join.h)
 };
 
-constexpr std::string_view kOnlyMeasured =
-    "operators run one after the other; what this makes of them no replay knows, runs before and after it do (--verify)";
+constexpr std::string_view kOnlyMeasured = "no replay knows what this makes of the step; runs before and after it do (--verify)";
 
 // In the order in which they are offered.
 std::span<const Kind> kinds();

@@ -225,6 +225,7 @@ class LoopClocks:
             return
         self.made += 1
         worked = [each.worked(watched) for each in self._clocks]
+        began = [each.began(ns, watched) for each, ns in zip(self._clocks, worked)]
         usual = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, worked))
         counts = watched and not (self._undisturbed and usual and self._leading())
         if watched and self._undisturbed:
@@ -234,8 +235,8 @@ class LoopClocks:
                 worked = self._as_undisturbed()
             else:
                 self._take_back()
-        for each, ns, number in zip(self._clocks, worked, running):
-            each.note(self.made - 1, ns, counts)
+        for each, ns, begun, number in zip(self._clocks, worked, began, running):
+            each.note(self.made - 1, ns, begun, counts)
             each.running = number
             each.settle(watched)
             if counts:

@@ -37,13 +37,13 @@ class Watched:
         self.begun = [Seen() for _ in range(size)]  # the updates that it began in
         self.in_watched = [0] * size  # in how many watched updates each statement was at work
         self._begun_watched = [0] * size  # in how many of them it began
-        self._counted_then = [0] * size  # how often it had begun as an update that it was at work in ended
         self.times_ns: list[list[int]] = [[] for _ in range(size)]  # of these, in each
         self.loops = [0] * len(clock.plan.loops)  # watched updates that ended while the loop ran
         self._first_ns, self._first_calls = [0] * size, [0] * size  # counted in the first watched update
         self._first_loops = [0] * len(clock.plan.loops)  # that it ended in
         self.running = 0  # the statement that was at work when the last update was made
         self._watch_before, self._calls_before, self._junk_before = [0] * size, [0] * size, [0] * size  # as the last update ended
+        self._junk_calls_before = [0] * size
 
     def statements(self) -> list[tuple[int, Statement]]:
         """By number; a part of one has none."""
@@ -61,19 +61,23 @@ class Watched:
                     found[statement] = found.get(statement, 0) + now - then
         return found
 
+    def began(self, worked: dict[int, int], watched: bool) -> set[int]:
+        """Of these, the statements that began since then; the others were at work already."""
+        clock = self.clock
+        calls, before = (clock.watch.calls, self._calls_before) if watched else (clock.junk.calls, self._junk_calls_before)
+        return {statement for statement in worked if calls[statement] != before[statement]}
+
     def has_worked_twice(self, worked: dict[int, int]) -> bool:
         """Each of these statements of a loop has been at work in two watched updates."""
         statements = self.clock.plan.statements
         return all(self.in_watched[n] >= 2 for n in worked if (s := statements[n]) is not None and s.loop >= 0)
 
-    def note(self, update: int, worked: dict[int, int], counts: bool) -> None:
+    def note(self, update: int, worked: dict[int, int], began: set[int], counts: bool) -> None:
         """An update is made; `counts`: as a watched one."""
         for statement, ns in worked.items():
             self.seen[statement].note(update)
             self.in_watched[statement] += counts
-            counted = self._counted(statement)
-            if counted > self._counted_then[statement]:
-                self._counted_then[statement] = counted
+            if statement in began:
                 self.begun[statement].note(update)
                 self._begun_watched[statement] += counts
             if counts and len(self.times_ns[statement]) < MOST_TIMES:
@@ -98,7 +102,7 @@ class Watched:
     def _occurrences(self, number: int) -> tuple[Seen, int]:
         """Of work that comes now and then and makes an update itself, each execution is at work in two updates, and counts once."""
         seen, begun = self.seen[number], self.begun[number]
-        if begun.updates < seen.updates <= 2 * begun.updates and self._begun_watched[number]:
+        if begun.updates < seen.updates <= 2 * begun.updates and self._begun_watched[number] > 0:
             return begun, self._begun_watched[number]
         return seen, self.in_watched[number]
 
@@ -154,7 +158,7 @@ class Watched:
         if watched:
             self._watch_before[:], self._calls_before[:] = self.clock.watch.total_ns, self.clock.watch.calls
         else:
-            self._junk_before[:] = self.clock.junk.total_ns
+            self._junk_before[:], self._junk_calls_before[:] = self.clock.junk.total_ns, self.clock.junk.calls
 
     def take_back(self) -> None:
         """What was counted in the watched update that ends."""

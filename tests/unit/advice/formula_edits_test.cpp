@@ -92,3 +92,70 @@ TEST_CASE("another formula, or one of several statements, stays") {
   CHECK(edited(of_class(text), "gelu_tanh", {"net"}).contains("return torch.nn.functional.gelu(x"));
   CHECK(edited(of_class(text, "Other"), "gelu_tanh", {"net"}) == refused);
 }
+
+namespace {
+
+const std::string kHelperBegins = "def scan_steps(gate, step, state, one_gate=False):\n", kHelperEnds = ".flatten(0, 1)[:count]\n\n\n";
+
+// What stands in the place of the loop, in a function of x, a, h; without the helper, which is there.
+std::string scanned(const std::string& loop, const std::string& after = "") {
+  const std::string head = "class Net:\n    def forward(self, x: torch.Tensor, a: torch.Tensor, h):\n        out = []\n";
+  const std::string all = edited(sources("import torch\n\n\n" + head + loop + after), "scan_time");
+  const std::string before = "import torch\n\n\n" + kHelperBegins;
+  if (!all.starts_with(before)) return all;
+  const std::size_t end = all.find(kHelperEnds) + kHelperEnds.size();
+  REQUIRE(all.substr(end).starts_with(head));
+  return all.substr(end + head.size());
+}
+
+std::string of(const std::string& statement) {
+  return scanned("        for t in range(x.size(1)):\n            " + statement + "\n            out.append(h)\n");
+}
+
+std::string becomes(const std::string& arguments) {
+  return "        all_states = scan_steps(" + arguments + ")\n        out.extend(all_states)\n        h = all_states[-1]\n";
+}
+
+}  // namespace
+
+TEST_CASE("a state that is a product and a sum of the last one is computed in chunks") {
+  const std::string x = "x.movedim(1, 0)[:x.size(1)]", a = "a.movedim(1, 0)[:x.size(1)]";
+  CHECK(of("h = a[:, t] * h + x[:, t]") == becomes(a + ", " + x + ", h"));
+  CHECK(of("h = x[:, t] + h * 0.9") == becomes("0.9, " + x + ", h, one_gate=True"));
+  CHECK(of("h = self.decay * h + (1 - self.decay) * x[:, t]") ==
+        becomes("self.decay, torch.vmap(lambda x_t: (1 - self.decay) * x_t)(" + x + "), h, one_gate=True"));
+  CHECK(of("h = torch.sigmoid(a[:, t]) * h - x[:, t] / 2") ==
+        becomes("torch.vmap(lambda a_t: torch.sigmoid(a_t))(" + a + "), torch.vmap(lambda x_t: -x_t / 2)(" + x + "), h"));
+  CHECK(of("h = a[:, t] * h + (1 - a[:, t]) * x[:, t]") ==
+        becomes(a + ", torch.vmap(lambda a_t, x_t: (1 - a_t) * x_t)(" + a + ", " + x + "), h"));
+  CHECK(of("h = h + x[:, t]") == becomes("1, " + x + ", h, one_gate=True"));
+  CHECK(of("h = x[:, t] - h") == becomes("-(1), " + x + ", h, one_gate=True"));
+  CHECK(scanned("        for t in range(9):\n            h = a[t] * h + x[t]\n", "        return h\n") ==
+        "        all_states = scan_steps(a[:9], x[:9], h)\n        h = all_states[-1]\n        return h\n");
+}
+
+TEST_CASE("steps may come from a list that unbind made") {
+  CHECK(scanned("        for step in x.unbind(1):\n            h = 0.5 * h + step\n            out.append(h)\n") ==
+        becomes("0.5, x.movedim(1, 0), h, one_gate=True"));
+  CHECK(scanned("        for g, step in zip(a.unbind(1), x.unbind(-2)):\n            h = g * h + step\n            out.append(h)\n") ==
+        becomes("a.movedim(1, 0), x.movedim(-2, 0), h"));
+  CHECK(scanned("        y = x.unbind(1)\n        for t in range(9):\n            h = 0.5 * h + y[t]\n            out.append(h)\n") ==
+        "        y = x.unbind(1)\n" + becomes("0.5, torch.stack(y[:9]), h, one_gate=True"));
+}
+
+TEST_CASE("a loop that does anything else stays") {
+  for (const std::string statement :
+       {"h = torch.tanh(a[:, t] * h + x[:, t])", "h = a[:, t] @ h + x[:, t]", "h = h * h + x[:, t]", "h = a[:, t] * h + x[:, t] * h",
+        "h = a[:, t] * h + x[:, t - 1]", "h = a[:, t] * h + self.cell(x[:, t])", "h = 0.9 * h + 1", "h = h / a[:, t] + x[:, t]",
+        "h = a[:, t] * h + t", "h, c = a[:, t] * h + x[:, t], 1", "h += x[:, t]", "h = 0.9 * h + rows[t]", "h[t] = 0.9 * h + x[:, t]"}) {
+    INFO(statement);
+    CHECK(of(statement).starts_with("refused: no loop over time"));
+  }
+  CHECK(scanned("        for t in range(9):\n            h = 0.5 * h + x[t]\n            print(h)\n").starts_with("refused"));
+  CHECK(scanned("        for t in range(1, 9):\n            h = 0.5 * h + x[t]\n").starts_with("refused"));
+  CHECK(scanned("        for t in range(9):\n            h = 0.5 * h + x[t]\n", "        print(t)\n").starts_with("refused"));
+  CHECK(scanned("        for t in range(9):\n            h = 0.5 * h + x[t]\n", "        for t in x:\n            print(t)\n")
+            .contains("scan_steps(0.5, x[:9], h, one_gate=True)"));
+  CHECK(edited(sources("import torch\nx = torch.ones(9).view(9)\nfor t in range(9):\n    h = 0.5 * h + x[t]\n"), "scan_time")
+            .starts_with("refused"));
+}
