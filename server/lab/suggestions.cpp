@@ -25,15 +25,10 @@ bool promising(const Told& told) {
   return told.predicted && advice::promises(*told.predicted);
 }
 
-// Where the edit changes what stands there, so that the hint goes with it; what only adds begins there. What cannot be edited stands where
-// the bundle knows the change to belong.
+// That of its edits. What cannot be edited stands where the bundle knows the change to belong.
 std::optional<SourceLine> place_of(const WhatIf& change, const advice::Sources& executed) {
   const auto edits = advice::edits_of(change.parts, executed);
-  if (!edits || edits->empty()) return change.where;
-  const auto described = advice::described(*edits, executed);
-  const auto changes = std::ranges::find_if(described, [](const SourceEdit& edit) { return !edit.was.empty(); });
-  const SourceEdit& at = changes == described.end() ? described.front() : *changes;
-  return SourceLine{at.file, at.line};
+  return !edits || edits->empty() ? change.where : advice::place_of(*edits, executed);
 }
 
 void keep_silent(Suggestion& one, const std::vector<advice::Silenced>& silenced) {

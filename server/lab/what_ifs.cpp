@@ -134,14 +134,15 @@ bool is_replayed(const Kind* kind) {
 }
 
 // Of a change that only runs tell of. The error: the script has no place for it.
-std::expected<void, NotHere> add_measured(WhatIf& item, const Kind& kind, const Lines& lines, Executed& executed) {
+std::expected<void, NotHere> add_measured(WhatIf& item, const Kind& kind, Executed& executed) {
   const Part part{std::string(kind.name), {}};
   const auto& sources = executed.sources();
   if (!sources) return std::unexpected(NotHere{sources.error().message});
-  if (const auto edits = advice::edits_of({part}, *sources); !edits) return std::unexpected(NotHere{advice::sentence(edits.error())});
+  const auto edits = advice::edits_of({part}, *sources);
+  if (!edits) return std::unexpected(NotHere{advice::sentence(edits.error())});
   item.evidence.emplace_back(kOnlyMeasured);
   item.assumes.emplace_back(kind.assumes);
-  if (!item.where) item.where = lines.of(kind.where, {});
+  if (!item.where) item.where = advice::place_of(*edits, *sources);
   item.parts.push_back(part);
   return {};
 }
@@ -152,13 +153,12 @@ WhatIf named(const Together& kinds) {
 
 // Where all are such changes no program is needed.
 WhatIfs only_measured(const WhatIfAsk& ask) {
-  const Lines lines(ask.bundle);
   Executed executed(ask.bundle);
   WhatIfs all{.profile = ask.bundle.filename().string(), .check = {}, .items = {}, .findings = {}, .step = {}, .refused = {}, .faults = {}};
   for (const Together& kinds : ask.wanted) {
     WhatIf item = named(kinds);
     std::expected<void, NotHere> added;
-    for (const Kind* kind : kinds) added = added ? add_measured(item, *kind, lines, executed) : added;
+    for (const Kind* kind : kinds) added = added ? add_measured(item, *kind, executed) : added;
     if (added) all.items.push_back(std::move(item));
     if (!added) all.refused.push_back({item.kind, added.error()});
   }
@@ -173,7 +173,7 @@ Tried edited(const Program& recorded, Sized& sized, Executed& executed, const To
   }
   for (const Kind* kind : kinds) {
     if (kind->edit == nullptr) {
-      if (auto added = add_measured(made.item, *kind, lines, executed); !added) {
+      if (auto added = add_measured(made.item, *kind, executed); !added) {
         return std::unexpected(NotThis{made.item.kind, std::move(added.error())});
       }
       made.replayed = false;

@@ -170,4 +170,12 @@ std::vector<lab::SourceEdit> described(const Edits& edits, const Sources& source
   return all;
 }
 
+std::optional<lab::SourceLine> place_of(const Edits& edits, const Sources& sources) {
+  const auto all = described(edits, sources);
+  if (all.empty()) return std::nullopt;
+  const auto changes = std::ranges::find_if(all, [](const lab::SourceEdit& edit) { return !edit.was.empty(); });
+  const lab::SourceEdit& at = changes == all.end() ? all.front() : *changes;
+  return lab::SourceLine{at.file, at.line};
+}
+
 }  // namespace hotlens::advice

@@ -39,6 +39,9 @@ Environment environment_of(const std::vector<lab::Part>& parts);
 // For people and scripts.
 std::vector<lab::SourceEdit> described(const Edits& edits, const Sources& sources);
 
+// Where they change what stands there, so that a hint goes with it; of edits that only add, where the first of them begins.
+std::optional<lab::SourceLine> place_of(const Edits& edits, const Sources& sources);
+
 // Writes the files, each whole or not at all. An error names what could not be written; what was written before stays.
 Result<void> write(const Edits& edits, const Sources& sources);
 

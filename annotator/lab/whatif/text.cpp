@@ -1,6 +1,7 @@
 // What-ifs as people and as scripts read them (annotator/report/FORMATS.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -146,9 +147,11 @@ std::string place(const WhatIf& item) {
   return item.where ? fmt::format("  {}:{}", item.where->file, item.where->line + 1) : std::string();
 }
 
-// One line each, whatever is in it.
+// One line each, whatever is in it: of several the first.
 std::string on_one_line(std::string_view text) {
-  return harmless(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+  const std::string_view whole = text.substr(0, text.find_last_not_of(" \t\r\n") + 1), first = whole.substr(0, whole.find_first_of("\r\n"));
+  const auto more = std::ranges::count(whole, '\n');
+  return harmless(first) + (more > 0 ? fmt::format(" … {}", format::counted(more, "line more", "lines more")) : "");
 }
 
 std::string described(const SourceEdit& edit, State state) {
