@@ -27,6 +27,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "pin_memory") return pin_memory(script);
   if (kind == "checkpoint") return checkpoint(script, modules);
   if (kind == "unbind_time") return unbind_time(script, modules);
+  if (kind == "cudnn_benchmark") return cudnn_benchmark(script);
   if (kind == "scan_time") return scan_time(script);
   if (kind == "gelu_tanh") return gelu_tanh(script, modules);
   if (kind == kKeepFreed) return no("no text of the script sets it");
@@ -59,6 +60,7 @@ std::string by_hand(std::string_view kind) {
       {"unbind_time", "take x.unbind(dim) before the loop over time, and index the list"},
       {"accumulate",
        "for each of x.chunk(2) and y.chunk(2) call (loss / 2).backward(), then optimizer.step() once; zero_grad() stays before both"},
+      {"cudnn_benchmark", "set torch.backends.cudnn.benchmark = True before training"},
       {"scan_time", "compute the states in chunks: the steps within all chunks at once, then from chunk to chunk"},
       {"compile", "call model.compile() before training"},
       {"gelu_tanh", "call F.gelu(x, approximate=\"tanh\")"},

@@ -38,6 +38,16 @@ bool shares_end(std::string_view text, std::uint32_t end) {
   return first != std::string_view::npos && rest[first] != '#';
 }
 
+// A statement before that of a call, on a line of its own.
+Made before(const Script& script, const Found& call, const std::string& statement, std::vector<std::string> needs = {}) {
+  const PythonText& text = script.texts()[call.file];
+  const std::vector<Statement> block = text.block_from(call.call->whole);
+  const std::string indentation = block.empty() ? std::string() : script.indentation(call.file, block[0].span.begin);
+  if (block.empty() || !ends_line(indentation)) return no("another statement stands on the line of the optimizer");
+  const std::uint32_t begin = block[0].span.begin;
+  return Edits{{call.file, {{{begin, begin}, statement + std::string(line_end(text.text())) + indentation}}, std::move(needs)}};
+}
+
 }  // namespace
 
 Made channels_last(const Script& script) {
@@ -65,6 +75,17 @@ Made channels_last(const Script& script) {
   return Edits{{made->file, {{{begin, begin}, before}, {{end, end}, ".to(memory_format=torch.channels_last)"}}, {"torch"}}};
 }
 
+Made cudnn_benchmark(const Script& script) {
+  const auto is_convolution = [](const profile::ModelModule& module) { return module.class_name.starts_with("Conv"); };
+  if (script.sources().device != "cuda") return no("the step ran on no device that cuDNN is for");
+  if (std::ranges::none_of(script.sources().model.modules, is_convolution)) return no("the model has no convolution");
+  const auto sets = std::ranges::find_if(script.texts(), [](const PythonText& one) { return one.text().contains("cudnn.benchmark"); });
+  if (sets != script.texts().end()) return no("the script sets cudnn.benchmark itself");
+  const auto made = script.optimizer_call();
+  if (!made) return std::unexpected(made.error());
+  return before(script, *made, "torch.backends.cudnn.benchmark = True", {"torch"});
+}
+
 Made compile(const Script& script) {
   const auto made = script.optimizer_call();
   if (!made) return std::unexpected(made.error());
@@ -74,14 +95,9 @@ Made compile(const Script& script) {
   if (!compiled.empty()) return no("the script compiles already, at " + script.places(compiled));
   const auto decorated = std::ranges::find_if(script.texts(), [](const PythonText& one) { return one.text().contains("@torch.compile"); });
   if (decorated != script.texts().end()) return no("the script compiles already: @torch.compile");
-  const PythonText& text = script.texts()[made->file];
-  const std::string model = model_of(text, *made->call);
+  const std::string model = model_of(script.texts()[made->file], *made->call);
   if (model.empty()) return no("the optimizer's parameters are not those of one model");
-  const std::vector<Statement> block = text.block_from(made->call->whole);
-  const std::string indentation = block.empty() ? std::string() : script.indentation(made->file, block[0].span.begin);
-  if (block.empty() || !ends_line(indentation)) return no("another statement stands on the line of the optimizer");
-  const std::uint32_t begin = block[0].span.begin;
-  return Edits{{made->file, {{{begin, begin}, fmt::format("{}.compile(){}{}", model, line_end(text.text()), indentation)}}}};
+  return before(script, *made, model + ".compile()");
 }
 
 // From the model's call to the last statement before the one that goes backward, in one block.

@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 15> kKinds{{
+constexpr std::array<Kind, 16> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -103,6 +103,11 @@ constexpr std::array<Kind, 15> kKinds{{
      .assumes = "states are equal but for rounding; they take three times the memory, and of few steps or large ones as long as the loop",
      .where = Where::model,
      .losses = 0.001},
+    {.name = "cudnn_benchmark",
+     .title = "cuDNN tries its convolutions and keeps the fastest (cudnn.benchmark)",
+     .assumes = "shapes stay the same from step to step: each new one is tried again; sums may be added up in another order",
+     .where = Where::model,
+     .losses = 0.01},
     {.name = "compile",
      .title = "Model compiled (model.compile())",
      .assumes = "compiling takes from seconds to minutes, again for each new shape; later runs find it in torch's cache",

@@ -209,6 +209,20 @@ TEST_CASE("a model is compiled before its optimizer is made, once") {
   CHECK(edited(sources("import torch\nx = 1; opt = torch.optim.SGD(net.parameters())\n"), "compile").contains("another statement stands"));
 }
 
+TEST_CASE("cuDNN is to try its convolutions where there are some") {
+  Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\n");
+  CHECK(edited(from, "cudnn_benchmark") == "refused: the step ran on no device that cuDNN is for");
+  from.device = "cuda";
+  CHECK(edited(from, "cudnn_benchmark") == "refused: the model has no convolution");
+  profile::ModelModule module;
+  module.class_name = "Conv2d";
+  from.model.modules.push_back(module);
+  CHECK(edited(from, "cudnn_benchmark") ==
+        "import torch\ntorch.backends.cudnn.benchmark = True\nopt = torch.optim.SGD(net.parameters())\n");
+  from.files[0].text = edited(from, "cudnn_benchmark");
+  CHECK(edited(from, "cudnn_benchmark") == "refused: the script sets cudnn.benchmark itself");
+}
+
 TEST_CASE("a call of blocks is checkpointed where it calls these and no others") {
   const std::string text = "import torch\nfor layer in layers:\n    x = layer(x, mask=m)\ny = self.head(x)\n";
   Sources from = sources(text);
