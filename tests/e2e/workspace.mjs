@@ -58,6 +58,19 @@ export function prepareWorkspace(scenario, example, workspace, keep) {
   }
 }
 
+// A second folder, and the file that opens both; undefined: there is none.
+export function prepareFolders(scenario, workspace) {
+  if (scenario.beside === undefined) return undefined;
+  const { folder, write } = scenario.beside;
+  const beside = path.join(path.dirname(workspace), folder);
+  fs.rmSync(beside, { recursive: true, force: true });
+  fs.mkdirSync(beside, { recursive: true });
+  for (const [file, text] of Object.entries(write)) fs.writeFileSync(path.join(beside, file), text);
+  const both = path.join(path.dirname(workspace), 'both.code-workspace');
+  fs.writeFileSync(both, JSON.stringify({ folders: [{ path: path.basename(workspace) }, { path: folder }] }));
+  return both;
+}
+
 // As `hotlens whatif` keeps them (annotator/advice/FORMAT.md).
 function writePredictions(predicted, folder) {
   const [profile] = fs.readdirSync(path.join(folder, 'profiles')).filter((name) => /^\d/.test(name));

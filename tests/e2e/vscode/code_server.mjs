@@ -52,8 +52,8 @@ function common(folder) {
   return ['--config', at('config.yaml'), '--user-data-dir', at('user'), '--extensions-dir', at('ext')];
 }
 
-// One code-server with its browser page, for one scenario. `machine` are settings of machine scope.
-export async function startEditor({ program, folder, environment, user, machine, trusted, viewport }) {
+// One code-server with its browser page, for one scenario. `machine` are settings of machine scope, `folders` the file that opens several.
+export async function startEditor({ program, folder, folders, environment, user, machine, trusted, viewport }) {
   const data = path.join(folder, 'user');
   for (const stale of ['Backups', 'workspaceStorage', 'History']) {
     fs.rmSync(path.join(data, 'User', stale), { recursive: true, force: true });
@@ -90,17 +90,18 @@ export async function startEditor({ program, folder, environment, user, machine,
     browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGS });
     const page = await (await browser.newContext({ viewport })).newPage();
     page.on('dialog', (dialog) => dialog.accept()); // "leave the page?" of a changed file
-    return { page, close, url: (workspace, file) => openUrl(port, workspace, file) };
+    return { page, close, url: (workspace, file) => openUrl(port, workspace, file, folders) };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function openUrl(port, workspace, file) {
+function openUrl(port, workspace, file, folders) {
   const uri = `vscode-remote://127.0.0.1:${port}${encodeURI(path.join(workspace, file))}`;
   const payload = encodeURIComponent(JSON.stringify([['openFile', uri]]));
-  return `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}&payload=${payload}`;
+  const opened = folders === undefined ? `folder=${encodeURIComponent(workspace)}` : `workspace=${encodeURIComponent(folders)}`;
+  return `http://127.0.0.1:${port}/?${opened}&payload=${payload}`;
 }
 
 function writeJson(file, value) {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { installExtension, startEditor } from './code_server.mjs';
 import { makeSteps } from './steps.mjs';
 import { triedTwice } from '../second_try.mjs';
-import { actionsBefore, prepareWorkspace, recordProfile, scenariosOf, settingsOf } from '../workspace.mjs';
+import { actionsBefore, prepareFolders, prepareWorkspace, recordProfile, scenariosOf, settingsOf } from '../workspace.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
@@ -73,9 +73,11 @@ function setUpDesk() {
 
 async function runScenario(scenario, { folder, workspace, profiles }) {
   prepareWorkspace(scenario, example, workspace, profiles);
+  const folders = prepareFolders(scenario, workspace);
   const editor = await startEditor({
     program,
     folder,
+    folders,
     environment: environment(scenario.server !== false),
     trusted: scenario.trusted !== false,
     user: { ...flatten(settingsOf(scenario)), ...(process.env.THEME ? { 'workbench.colorTheme': process.env.THEME } : {}) },
