@@ -242,6 +242,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "no_dropout",
         "batch_norm_eval",
         "checkpoint",
+        "compile",
     }
     assert {refused["kind"] for refused in document["refused"]} == {
         "gelu_to_relu",
@@ -250,6 +251,8 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "unbind_time",
         "gelu_tanh",
         "accumulate",
+        "scan_time",
+        "cudnn_benchmark",
     }
     assert "self_check" not in document
     for item in items:
