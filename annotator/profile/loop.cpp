@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -37,6 +38,14 @@ std::optional<double> rhythm(const LoopStatement& statement) {
 std::optional<Ns> time_when_it_comes(const LoopStatement& statement) {
   const std::int64_t times = statement.in_watched > 0 ? statement.in_watched : statement.calls;
   return times > 0 ? std::optional(statement.timed / times) : std::nullopt;
+}
+
+std::int64_t counted_of(const Loop& loop, const LoopStatement& statement) {
+  const std::optional<Ns> each = time_when_it_comes(statement);
+  if (statement.in_updates != 1 || !each || statement.total <= Ns{}) return loop.made;
+  const double apart =
+      static_cast<double>(each->count()) * static_cast<double>(loop.updates) / static_cast<double>(statement.total.count());
+  return std::clamp<std::int64_t>(std::llround(apart), 1, std::max<std::int64_t>(loop.made, 1));
 }
 
 bool is_rare(const Loop& loop, const LoopStatement& statement) {

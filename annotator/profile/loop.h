@@ -65,6 +65,9 @@ Ns per_update(const Loop& loop, Ns total);
 double share(const Loop& loop, Ns total);
 // How many updates lie between two in which it ran; nothing where it ran in fewer than two.
 std::optional<double> rhythm(const LoopStatement& statement);
+// Of so many updates that its time is divided by, where it ran in `in_updates` of them: of work that came once those until then, if it may
+// come again.
+std::int64_t counted_of(const Loop& loop, const LoopStatement& statement);
 // Of an update in which it ran at all; nothing where none was watched.
 std::optional<Ns> time_when_it_comes(const LoopStatement& statement);
 // It ran in less than every second update.

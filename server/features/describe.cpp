@@ -110,9 +110,9 @@ std::string clock_note(const LineClock& clock, const profile::Loop& loop) {
   std::string out = clock.kind == "for" ? "asking for the next item, " : "";
   if (clock.rare && clock.every) {
     out += fmt::format("{} each time, every {:.3g} updates, in {} of {}", format::readable(clock.each), *clock.every, clock.in_updates,
-                       loop.made);
+                       clock.of_updates);
   } else if (clock.rare) {
-    out += fmt::format("{} in {} of {} updates", format::readable(clock.each), clock.in_updates, loop.made);
+    out += fmt::format("{} in {} of {} updates", format::readable(clock.each), clock.in_updates, clock.of_updates);
   } else {
     out += fmt::format("mean of {} updates", loop.updates);
   }

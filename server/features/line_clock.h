@@ -16,6 +16,7 @@ struct LineClock {
   double share = 0;                      // of their time
   Ns each{};                             // in an update in which it runs
   std::int64_t in_updates = 0;           // of the statement that took longest, as `every`
+  std::int64_t of_updates = 0;           // those that they are counted of
   std::int64_t in_watched = 0;           // the updates that `per_update` is the mean of
   std::optional<profile::Spread> usual;  // of that statement, in each of them
   std::optional<double> every;           // updates from one execution to the next

@@ -210,6 +210,20 @@ FORMS = {
         """,
         {"evaluate()": (3, 90), "opt.step()": (5, 10), "main()": (0, 100)},
     ),
+    "an evaluation in one expression": (
+        """
+        @no_grad()
+        def evaluate():
+            work(2)
+            return sum(work(3) for j in range(3))
+
+        for i in range(6):
+            opt.step()
+            if i % 2 == 0:
+                print(f"{evaluate():.3f}")
+        """,
+        {"work(2)": (3, 6), "return sum(work(3) for j in range(3))": (3, 27), 'print(f"{evaluate():.3f}")': (3, 33)},
+    ),
     "a closure": (
         """
         def closure():

@@ -57,7 +57,7 @@ class Leading:
     def leads(self, node: ast.AST) -> bool:
         """A loop or a function: something in it may lead to an update, or it runs models without gradients."""
         if isinstance(node, FUNCTIONS) and _decorated_without_gradients(node):
-            return any(isinstance(n, LOOPS) for n in own_nodes(node))
+            return any(isinstance(n, (*LOOPS, ast.comprehension)) for n in own_nodes(node))
         if isinstance(node, FUNCTIONS) and any(id(loop) in self._without_gradients for loop in _outermost_loops_of(node)):
             return True
         return id(node) in self._without_gradients or self._updates(node) or _enters_without_gradients(node)

@@ -64,6 +64,18 @@ TEST_CASE("where the loop was watched its lines show what they cost an update, a
   CHECK_THAT(import->contents, Catch::Contains("8.00 s of the start-up"));
 }
 
+TEST_CASE("of work that came once the hover says of how many updates its mean is") {
+  const Opened opened;
+  const auto profile = with_loop(*opened.profile);
+  profile::Loop loop = *profile->loop;
+  profile::LoopStatement& once = loop.statements.front();
+  once.in_updates = once.in_watched = once.calls = 1;
+  once.timed = Ns{16'000'000 * 40};  // and it counts for one of 16 updates
+  profile->loop = std::make_shared<const profile::Loop>(std::move(loop));
+  const auto said = hover(test::open(profile), {16, 10}, {.markdown = false});
+  CHECK_THAT(said->contents, Catch::StartsWith("optimizer — 40.0 ms an update") && Catch::Contains("640 ms in 1 of 16 updates"));
+}
+
 TEST_CASE("a clock says how far the updates differ, and a label only where their mean is rough") {
   const Opened opened;
   const auto noisy = [&](std::int64_t updates, Ns p10, Ns p90) {
