@@ -186,7 +186,7 @@ del model, optimizer, criterion, x, y, loss
 gc.collect()
 print([h() is None for h in held])
 """
-    run = record_text(tmp_path, loop("loader(80_000)", after=after), ["--keep-going"])
+    run = record_text(tmp_path, loop("loader(20_000)", after=after), ["--keep-going"])
     assert run.out == "[True, True, True]\n", run.err
 
 
