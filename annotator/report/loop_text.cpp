@@ -148,7 +148,8 @@ class LoopWriter {
     const std::optional<Ns> time = time_when_it_comes(statement);
     const std::string each = time ? ", " + readable(*time) + " each time" : "";
     const std::optional<double> every = rhythm(statement);
-    if (!every) return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(counted_of(loop_, statement)) + " updates" + each;
+    if (!every)
+      return "   in " + std::to_string(statement.in_updates) + " of " + std::to_string(counted_of(loop_, statement)) + " updates" + each;
     const auto tenths = static_cast<std::int64_t>(*every * 10 + 0.5);
     std::string number = std::to_string(tenths / 10);
     if (tenths % 10 != 0) number += "." + std::to_string(tenths % 10);
