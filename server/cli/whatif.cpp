@@ -132,7 +132,7 @@ Result<Asked> asked_for(const WhatIfOptions& options) {
   }
   if (asked.every) {
     for (const lab::Kind& kind : lab::kinds()) {
-      if (kind.edit != nullptr || asked.list) asked.replayed.push_back({&kind});
+      if (kind.is_replayed() || asked.list) asked.replayed.push_back({&kind});
     }
   }
   if (asked.profile.empty()) asked.profile = "latest";

@@ -62,12 +62,12 @@ std::optional<double> losses_within(const lab::WhatIf& item) {
   return most;
 }
 
-constexpr std::chrono::minutes kCompiling{10};  // of what only runs tell of, which compile something
+constexpr std::chrono::minutes kCompiling{10};  // what no replay knows may compile before its first step
 
-bool compiles(const lab::WhatIf& item) {
+bool may_compile(const lab::WhatIf& item) {
   return std::ranges::any_of(item.parts, [](const lab::Part& part) {
     const lab::Kind* kind = lab::kind_named(part.kind);
-    return kind != nullptr && kind->edit == nullptr;
+    return kind != nullptr && !kind->is_replayed();
   });
 }
 
@@ -81,7 +81,7 @@ Result<lab::Verdict> verified(const lab::WhatIf& item, const std::expected<advic
                      .environment = advice::environment_of(item.parts),
                      .limit = std::chrono::minutes(options.limit),
                      .losses_within = losses_within(item),
-                     .startup = compiles(item) ? kCompiling : std::chrono::seconds{},
+                     .startup = may_compile(item) ? kCompiling : std::chrono::seconds{},
                      .say = say,
                      .stopped = Interrupts::asked};
   for (const advice::FileEdit& edit : edits.value_or(advice::Edits{})) {

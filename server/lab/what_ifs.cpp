@@ -129,10 +129,6 @@ class Executed {
   std::optional<Result<advice::Sources>> sources_;
 };
 
-bool is_replayed(const Kind* kind) {
-  return kind->edit != nullptr;
-}
-
 // Of a change that only runs tell of. The error: the script has no place for it.
 std::expected<void, NotHere> add_measured(WhatIf& item, const Kind& kind, Executed& executed) {
   const Part part{std::string(kind.name), {}};
@@ -172,7 +168,7 @@ Tried edited(const Program& recorded, Sized& sized, Executed& executed, const To
     made.program = *sized.program();
   }
   for (const Kind* kind : kinds) {
-    if (kind->edit == nullptr) {
+    if (!kind->is_replayed()) {
       if (auto added = add_measured(made.item, *kind, executed); !added) {
         return std::unexpected(NotThis{made.item.kind, std::move(added.error())});
       }
@@ -294,7 +290,7 @@ class Trial {
 }  // namespace
 
 Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
-  const auto any_replayed = [](const Together& kinds) { return std::ranges::any_of(kinds, is_replayed); };
+  const auto any_replayed = [](const Together& kinds) { return std::ranges::any_of(kinds, &Kind::is_replayed); };
   if (std::ranges::none_of(ask.wanted, any_replayed)) return only_measured(ask);
   const auto recorded = read_step(ask.bundle);
   if (!recorded) return std::unexpected(recorded.error());

@@ -11,44 +11,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lab"))
+
+from gated import SCRIPT
 
 HOTLENS = os.environ["HOTLENS_BIN"]
 PYTHON = os.environ["HOTLENS_TEST_PYTHON"]
 SHAPES = ((4, 64, 16), (8, 256, 32), (4, 512, 64), (32, 64, 64))  # the last one's state is too large for chunks on a CPU
-
-SCRIPT = """\
-import torch
-from torch import nn
-
-torch.manual_seed(0)
-ROWS, STEPS, WIDTH = {shape}
-
-
-class Mixer(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.gate, self.into = nn.Linear(width, width), nn.Linear(width, width)
-
-    def forward(self, x):
-        gate, step = torch.sigmoid(self.gate(x)), self.into(x)
-        state, states = x.new_zeros(x.size(0), x.size(2)), []
-        for t in range(x.size(1)):
-            state = gate[:, t] * state + (1 - gate[:, t]) * step[:, t]
-            states.append(state)
-        return torch.stack(states, 1)
-
-
-model = nn.Sequential(nn.Embedding(64, WIDTH), Mixer(WIDTH), Mixer(WIDTH), nn.Linear(WIDTH, 64))
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-for update in range(80):
-    tokens = torch.randint(0, 64, (ROWS, STEPS + 1))
-    loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-"""
 
 
 def verified(kind: str, folder: Path) -> str:
@@ -62,7 +35,7 @@ def main() -> None:
     for shape in SHAPES:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            (folder / "train.py").write_text(SCRIPT.format(shape=shape))
+            (folder / "train.py").write_text(SCRIPT.format(shape=shape, dtype="float32"))
             subprocess.run([HOTLENS, "run", "--python", PYTHON, "train.py"], cwd=folder, capture_output=True, check=True)
             for kind in ("scan_time", "unbind_time"):
                 print(f"{shape} {kind}: {verified(kind, folder)}", flush=True)

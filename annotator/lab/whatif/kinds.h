@@ -41,6 +41,8 @@ struct Kind {
   Edited (*edit)(Program) = nullptr;            // nullptr: no replay knows it
   std::optional<double> losses = std::nullopt;  // how far they may lie apart, as a fraction; absent: the change may alter them
   bool of_sizes = false;                        // the program has to follow the batch size (program/join.h)
+
+  bool is_replayed() const { return edit != nullptr; }
 };
 
 constexpr std::string_view kOnlyMeasured = "no replay knows what this makes of the step; runs before and after it do (--verify)";

@@ -157,7 +157,7 @@ class LoopClocks:
         leading, tail = self._leading(), self._carried_ns
         if not tail:
             return
-        self._kinds.again(self._worked_last())
+        self._kinds.again(self._by_statement([each.worked(True) for each in self._clocks]))
         holding = max(leading, key=Watched.new_in_loops_ns, default=None)
         if holding is not None:
             kept = holding.new_in_loops_ns()
@@ -181,10 +181,10 @@ class LoopClocks:
         self.watched_ns -= tail - kept
         self._carried_ns = kept
 
-    def _worked_last(self) -> list[Statement]:
-        """At work since the last update that was watched."""
-        found = [(index, statement) for index, each in enumerate(self._clocks) for statement in each.worked(True)]
-        return [*found, EVALUATION] if self._evaluates and not self._leading() else found
+    def _by_statement(self, worked: list[dict[int, int]]) -> dict[Statement, int]:
+        """What was at work by each clock, ns; with the evaluation of a package's loop."""
+        found = {(index, statement): ns for index, each in enumerate(worked) for statement, ns in each.items()}
+        return {**found, EVALUATION: 0} if self._evaluates and not self._leading() else found
 
     def pause(self) -> None:
         """At a boundary, before anything of ours is done there: only the time is noted."""
@@ -241,10 +241,8 @@ class LoopClocks:
             each.settle(watched)
             if counts:
                 each.note_loops(number)
-        by_statement = {(index, statement): ns for index, each in enumerate(worked) for statement, ns in each.items()}
-        if self._evaluates and not self._leading():
-            by_statement[EVALUATION] = 0
-            self._watched_evaluations += counts
+        by_statement = self._by_statement(worked)
+        self._watched_evaluations += counts and EVALUATION in by_statement
         self._evaluates = False
         self._kinds.add(by_statement, self._carried_ns if counts else None)
         if counts:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, Done
+from gated import SCRIPT as SCRIPT_GATED
 
 # Dropout is most of the step, so that taking it away is a gain beyond any noise.
 SCRIPT = """\
@@ -121,47 +122,13 @@ def test_what_no_replay_knows_is_measured_with_what_its_start_takes(tmp_path: Pa
     assert row["kind"] == "compile"
 
 
-GATED = """\
-import torch
-from torch import nn
-
-torch.manual_seed(0)
-torch.set_default_dtype(torch.float64)
-
-
-class Mixer(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.gate, self.into = nn.Linear(width, width), nn.Linear(width, width)
-
-    def forward(self, x):
-        gate, step = torch.sigmoid(self.gate(x)), self.into(x)
-        state, states = x.new_zeros(x.size(0), x.size(2)), []
-        for t in range(x.size(1)):
-            state = gate[:, t] * state + (1 - gate[:, t]) * step[:, t]
-            states.append(state)
-        return torch.stack(states, 1)
-
-
-model = nn.Sequential(nn.Embedding(64, 16), Mixer(16), nn.Linear(16, 64))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for update in range(24):
-    tokens = torch.randint(0, 64, (4, 101))
-    loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-print(loss.item())
-"""
-
-
 def test_states_of_a_time_loop_in_chunks_train_the_same_model(tmp_path: Path) -> None:
-    work = profiled(tmp_path / "gated", GATED)
+    work = profiled(tmp_path / "gated", SCRIPT_GATED.format(shape=(4, 100, 16), dtype="float64"))
     run = lambda: float(subprocess.run([PYTHON, "train.py"], cwd=work, capture_output=True, text=True, check=True).stdout)  # noqa: E731
     before = run()
     done = ask(work, "whatif", "scan_time", "--apply")
     assert done.returncode == 0, done.stderr
-    assert ":16: `for t in range(x.size(1)): … 2 lines more` → `all_states = scan_steps(" in done.stdout
+    assert ":17: `for t in range(x.size(1)): … 2 lines more` → `all_states = scan_steps(" in done.stdout
     assert run() == pytest.approx(before, rel=1e-9)
     again = ask(work, "whatif", "scan_time", "--apply")
     assert again.returncode != 0 and "has changed since it was profiled" in again.stdout
