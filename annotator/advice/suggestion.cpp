@@ -61,6 +61,18 @@ std::optional<source::Range> range_now(const LineMark& mark, std::string_view te
   return equal.size() == mark.of ? std::optional(equal[mark.nth]) : std::nullopt;
 }
 
+std::vector<Suggestion> with_instead(const Suggestion& suggestion) {
+  std::vector<Suggestion> all{suggestion};
+  for (const lab::WhatIf& change : suggestion.instead) {
+    all.push_back({.change = change,
+                   .bundle = suggestion.bundle,
+                   .file = suggestion.file,
+                   .at = suggestion.at,
+                   .verification = suggestion.verification});
+  }
+  return all;
+}
+
 bool promises(const lab::Ratio& time) {
   return time.faster() && time.ratio <= 1 - kLeastGain;
 }

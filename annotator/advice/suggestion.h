@@ -38,7 +38,11 @@ struct Suggestion {
   std::filesystem::path bundle, file;
   LineMark at;
   std::expected<Duration, std::string> verification = Duration{};  // or why it cannot be verified
+  std::vector<lab::WhatIf> instead = {};                           // other changes of the same lines, of which only runs tell
 };
+
+// It, and each change that can be made instead as one of its own.
+std::vector<Suggestion> with_instead(const Suggestion& suggestion);
 
 constexpr double kLeastGain = 0.02;  // of the step
 constexpr std::size_t kMostShown = 3;

@@ -1,6 +1,7 @@
 #include "server/lab/suggestions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -20,6 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using advice::Suggestion;
 using advice::Told;
+
+// Changes of the same lines as another one, of which only runs tell.
+constexpr std::array kInstead{std::pair<std::string_view, std::string_view>{"unbind_time", "scan_time"}};
 
 bool promising(const Told& told) {
   return told.predicted && advice::promises(*told.predicted);
@@ -85,7 +89,23 @@ class Finishing {
     return change;
   }
 
+  // Those that the script has a place for, and that were not verified to be no gain.
+  std::vector<WhatIf> instead_of(std::string_view kind) const {
+    std::vector<WhatIf> found;
+    for (const auto& [of, instead] : kInstead) {
+      const std::vector<Part> parts{{.kind = std::string(instead), .modules = {}}};
+      if (of != kind || !advice::edits_of(parts, executed_)) continue;
+      const Kind& named = *kind_named(instead);
+      WhatIf change{
+          .kind = std::string(named.name), .title = std::string(named.title), .evidence = {}, .assumes = {}, .modules = {}, .parts = parts};
+      if (const auto told = told_.find(change.kind); told != told_.end()) change.verified = told->second.verified;
+      if (!change.verified || change.verified->faster) found.push_back(std::move(change));
+    }
+    return found;
+  }
+
   Suggestion judged(Suggestion one) const {
+    one.instead = instead_of(one.change.kind);
     keep_silent(one, silenced_);
     if (takes_) one.verification = *takes_;
     if (!takes_) one.verification = std::unexpected(takes_.error().message);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "annotator/advice/edits/edits.h"
@@ -34,6 +35,15 @@ constexpr const char* kKind = "quickfix";
 // A prediction may come from the command line; it costs a look at a folder entry.
 constexpr std::chrono::seconds kLedgerEvery{2};
 
+std::optional<Suggestion> of_kind(const std::vector<Suggestion>& suggestions, std::string_view kind) {
+  for (const Suggestion& suggestion : suggestions) {
+    for (Suggestion& one : advice::with_instead(suggestion)) {
+      if (one.change.kind == kind) return std::move(one);
+    }
+  }
+  return std::nullopt;
+}
+
 // Another one where the ledger, what is silenced, or the curve of checkpoints is another.
 std::string stamp_of_advice(const fs::path& bundle) {
   return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle)) + " " + stamp_of(lab::kept_checkpoints(bundle));
@@ -53,9 +63,10 @@ bool shows(const Document& document, const fs::path& file) {
 
 }  // namespace
 
-// What Apply would do to the texts as they are, or why not.
+// What Apply would do to the texts as they are, or why not. `change`: what is shown here, or what can be made instead.
 struct Advising::Edited {
   Here here;
+  Suggestion change;
   advice::Sources sources;
   std::expected<advice::Edits, advice::NoEdit> edits;
 };
@@ -99,13 +110,12 @@ void Advising::looked(const std::vector<fs::path>& bundles, Result<Read> read) {
 }
 
 // Of an edited line nothing is shown any more.
-const Suggestion* Advising::known(const std::string& profile, const std::string& kind) const {
+std::optional<Suggestion> Advising::known(const std::string& profile, const std::string& kind) const {
   for (const auto& [bundle, known] : known_) {
     if (bundle.filename().string() != profile) continue;
-    const auto found = std::ranges::find(known.suggestions, kind, [](const Suggestion& one) { return one.change.kind; });
-    if (found != known.suggestions.end()) return &*found;
+    if (auto found = of_kind(known.suggestions, kind)) return found;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void Advising::applied(const Json& argument, protocol::Reply reply) {
@@ -113,8 +123,8 @@ void Advising::applied(const Json& argument, protocol::Reply reply) {
   const auto kind = reader.maybe("kind"), profile = reader.maybe("profile");
   const std::string wanted = kind ? kind->string() : "", of = profile ? profile->string() : "";
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const Suggestion* found = known(of, wanted);
-  if (found == nullptr) return reply(Json{{"kept", false}, {"message", "No such change is recommended."}});
+  const std::optional<Suggestion> found = known(of, wanted);
+  if (!found) return reply(Json{{"kept", false}, {"message", "No such change is recommended."}});
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   loop_.work([suggestion = *found] { return lab::keep_applied(suggestion); },
              [held](const Result<void>& kept) {
@@ -132,9 +142,9 @@ void Advising::recorded(const fs::path& bundle) {
 }
 
 std::optional<Suggestion> Advising::find(const std::string& profile, const std::string& kind) const {
-  const auto found = std::ranges::find_if(
-      shown_, [&](const Suggestion& one) { return one.change.kind == kind && one.bundle.filename().string() == profile; });
-  return found == shown_.end() ? std::nullopt : std::optional(*found);
+  std::vector<Suggestion> of_profile = shown_;
+  std::erase_if(of_profile, [&](const Suggestion& one) { return one.bundle.filename().string() != profile; });
+  return of_kind(of_profile, kind);
 }
 
 Document* Advising::document_of(const fs::path& file) const {
@@ -208,25 +218,14 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
   std::erase_if(there, [&](const Here& one) { return one.range.start.line < range.start.line || one.range.start.line > range.end.line; });
   if (there.empty()) return reply(std::move(list));
 
-  std::vector<std::pair<fs::path, std::string>> open;
+  Open open;
   for (const Here& one : there) {
     if (const Document* shown = document_of(one.suggestion.file)) open.emplace_back(one.suggestion.file, shown->text());
   }
   for (const auto& [name, other] : workspace_.documents) open.emplace_back(other.path(), other.text());
-  auto edit = [there = std::move(there), open = std::move(open), trusted = workspace_.trusted]() mutable {
+  auto edit = [there = std::move(there), open = std::move(open), trusted = workspace_.trusted] {
     std::vector<Edited> all;
-    for (Here& one : there) {
-      constexpr const char* kNoTrust = "The workspace is not trusted, and other files have to be read for it";
-      Edited made{.here = std::move(one), .sources = {}, .edits = std::unexpected(advice::NoEdit{.reason = kNoTrust, .by_hand = {}})};
-      auto sources = trusted ? advice::read_sources(made.here.suggestion.bundle) : Result<advice::Sources>(advice::Sources{});
-      if (!sources) made.edits = std::unexpected(advice::NoEdit{.reason = sources.error().message, .by_hand = {}});
-      if (trusted && sources) {
-        for (const auto& [path, text] : open) advice::open_in_editor(*sources, path, text);
-        made.edits = advice::edits_of(made.here.suggestion.change.parts, *sources);
-        made.sources = std::move(*sources);
-      }
-      all.push_back(std::move(made));
-    }
+    for (const Here& here : there) std::ranges::move(edited(here, open, trusted), std::back_inserter(all));
     return all;
   };
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
@@ -235,17 +234,32 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
                const Document* now = workspace_.documents.find(uri);
                const bool same = now != nullptr && now->version() == version;
                for (const Edited& one : done&& same ? *done : std::vector<Edited>{}) {
-                 if (one.edits || client_.can.action_disabled) list.push_back(apply(*now, one));
+                 const bool instead = one.change.change.kind != one.here.suggestion.change.kind;
+                 if (one.edits || (client_.can.action_disabled && !instead)) list.push_back(apply(*now, one));
                  if (auto verified = verify(*now, one)) list.push_back(std::move(*verified));
-                 list.push_back(silence(*now, one));
+                 if (!instead) list.push_back(silence(*now, one));
                }
                (*held)(std::move(list));
              });
 }
 
+std::vector<Advising::Edited> Advising::edited(const Here& here, const Open& open, bool trusted) {
+  const Error untrusted{ErrorCode::unsupported, "The workspace is not trusted, and other files have to be read for it", {}};
+  auto sources = trusted ? advice::read_sources(here.suggestion.bundle) : Result<advice::Sources>(std::unexpected(untrusted));
+  for (const auto& [path, text] : sources ? open : Open{}) advice::open_in_editor(*sources, path, text);
+  std::vector<Edited> all;
+  for (Suggestion& change : advice::with_instead(here.suggestion)) {
+    Edited made{.here = here, .change = std::move(change), .sources = sources.value_or(advice::Sources{}), .edits = {}};
+    if (sources) made.edits = advice::edits_of(made.change.change.parts, made.sources);
+    if (!sources) made.edits = std::unexpected(advice::NoEdit{.reason = sources.error().message, .by_hand = {}});
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
 // Nothing where there is no edit to verify.
 std::optional<Json> Advising::verify(const Document& document, const Edited& edited) const {
-  const Suggestion& of = edited.here.suggestion;
+  const Suggestion& of = edited.change;
   if (!edited.edits) return std::nullopt;
   std::string why;
   if (!of.verification) why = of.verification.error();
@@ -271,15 +285,13 @@ Json Advising::silence(const Document& document, const Edited& edited) const {
 }
 
 Json Advising::apply(const Document& document, const Edited& edited) const {
-  Json action{
-      {"title", "Apply: " + features::message(edited.here.suggestion)}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
+  Json action{{"title", "Apply: " + features::message(edited.change)}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
   if (!edited.edits) {
     action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
     return action;
   }
-  action["command"] = {{"title", "Keep in the ledger"},
-                       {"command", protocol::command::kApplied},
-                       {"arguments", {argument_of(document, edited.here.suggestion)}}};
+  action["command"] = {
+      {"title", "Keep in the ledger"}, {"command", protocol::command::kApplied}, {"arguments", {argument_of(document, edited.change)}}};
   const auto open = [&](const fs::path& file) { return shows(document, file) ? &document : document_of(file); };
   action["edit"] = workspace_edit(*edited.edits, edited.sources, open, client_.can);
   return action;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "annotator/advice/suggestion.h"
@@ -49,7 +50,7 @@ class Advising {
   // What a new profile tells of applied changes.
   void recorded(const std::filesystem::path& bundle);
 
-  // What is shown of a kind; by the id of its profile.
+  // What is shown of a kind, or offered instead of it; by the id of its profile.
   std::optional<advice::Suggestion> find(const std::string& profile, const std::string& kind) const;
   std::optional<features::Hover> at(const Document& document, source::Position position) const;
   // Answers a request for code actions: `list`, and what can be done about the advice there.
@@ -67,12 +68,14 @@ class Advising {
     protocol::Range range;
   };
   struct Edited;
+  using Open = std::vector<std::pair<std::filesystem::path, std::string>>;  // texts as editors have them
 
   void looked(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
-  const advice::Suggestion* known(const std::string& profile, const std::string& kind) const;
+  std::optional<advice::Suggestion> known(const std::string& profile, const std::string& kind) const;
   Document* document_of(const std::filesystem::path& file) const;
   Json diagnostic(const Here& here) const;
   std::vector<Here> here(const Document& document) const;
+  static std::vector<Edited> edited(const Here& here, const Open& open, bool trusted);
   Json apply(const Document& document, const Edited& edited) const;
   std::optional<Json> verify(const Document& document, const Edited& edited) const;
   Json silence(const Document& document, const Edited& edited) const;

@@ -133,8 +133,8 @@ def actions(client: Client, uri: str, line: int) -> list[dict[str, Any]]:
     return found
 
 
-def action(client: Client, uri: str, line: int, word: str) -> dict[str, Any]:
-    (found,) = [one for one in actions(client, uri, line) if one["title"].startswith(word + ":")]
+def action(client: Client, uri: str, line: int, word: str, of: str = "") -> dict[str, Any]:
+    (found,) = [one for one in actions(client, uri, line) if one["title"].startswith(f"{word}: {of}")]
     return found
 
 
@@ -148,14 +148,13 @@ def change(client: Client, uri: str, text: str, version: int) -> None:
 
 
 def edited(text: str, edits: list[dict[str, Any]]) -> str:
-    """The text after edits of single lines; the client counts UTF-16."""
-    lines = text.split("\n")
-    for edit in sorted(edits, key=lambda one: -one["range"]["start"]["character"]):
-        begin, end = edit["range"]["start"], edit["range"]["end"]
-        assert begin["line"] == end["line"]
-        line = lines[begin["line"]]
-        lines[begin["line"]] = line[: begin["character"]] + edit["newText"] + line[end["character"] :]
-    return "\n".join(lines)
+    """The text after edits; of texts without characters that take two units of UTF-16."""
+    lines = text.splitlines(keepends=True)
+    offset = lambda at: sum(map(len, lines[: at["line"]])) + at["character"]  # noqa: E731
+    for edit in sorted(edits, key=lambda one: -offset(one["range"]["start"])):
+        begin, end = offset(edit["range"]["start"]), offset(edit["range"]["end"])
+        text = text[:begin] + edit["newText"] + text[end:]
+    return text
 
 
 def test_a_replayed_gain_is_a_hint_with_its_evidence_and_an_edit_of_one_expression(start: Start, work: Path) -> None:
@@ -334,7 +333,7 @@ def test_what_the_recording_gives_evidence_for_is_a_hint_with_its_bound_and_edit
     assert "is differentiated 192 times" in words and "so the most that it gives, if the loop takes its steps from" in words
     assert "Could help" not in words, "it is said once"
 
-    apply = action(client, uri, SELECTION, "Apply")
+    apply = action(client, uri, SELECTION, "Apply", "Take time steps apart")
     assert apply["kind"] == "quickfix" and hint in apply["diagnostics"]
     (of_file,) = apply["edit"]["documentChanges"]
     new = edited(FOUND, of_file["edits"])
@@ -345,6 +344,29 @@ def test_what_the_recording_gives_evidence_for_is_a_hint_with_its_bound_and_edit
     assert client.request("workspace/executeCommand", argument) == {"kept": True}
     foretold, applied = [json.loads(line) for line in (found / ".hotlens/ledger.jsonl").read_text().splitlines()]
     assert (foretold["event"], foretold["method"], foretold["high"]) == ("predicted", "bound", 1) and applied["event"] == "applied"
+
+
+CHUNKS = "States of a time loop in chunks"
+
+
+def test_a_loop_over_time_can_be_changed_otherwise_where_only_runs_tell_what_that_gives(start: Start, found: Path) -> None:
+    client, uri = opened(start, found)
+    (hint,) = client.wait(lambda: of_loop(client, uri))
+    apply = action(client, uri, SELECTION, "Apply", CHUNKS)
+    assert apply["title"] == f"Apply: {CHUNKS}", "it promises nothing"
+    assert hint in apply["diagnostics"]
+    (verify,) = [one for one in actions(client, uri, SELECTION) if one["title"].startswith(f"Verify by running: {CHUNKS}")]
+    assert verify["command"]["arguments"][0]["kind"] == "scan_time" and "disabled" not in verify
+    assert not any(CHUNKS in one["title"] for one in actions(client, uri, SELECTION) if one["title"].startswith("Not here"))
+
+    new = edited(FOUND, apply["edit"]["documentChanges"][0]["edits"])
+    assert "def scan_steps(" in new and "for t in range(192)" not in new
+    change(client, uri, new, 2)
+    client.wait(lambda: not of_loop(client, uri))
+    argument = {"command": apply["command"]["command"], "arguments": apply["command"]["arguments"]}
+    assert client.request("workspace/executeCommand", argument) == {"kept": True}
+    (applied,) = [json.loads(line) for line in (found / ".hotlens/ledger.jsonl").read_text().splitlines()]
+    assert (applied["event"], applied["kind"]) == ("applied", "scan_time")
 
 
 def test_a_finding_is_silenced_at_its_place(start: Start, found: Path) -> None:
