@@ -65,6 +65,10 @@ json encoded(const Record& record) {
   if (record.unsure) line["unsure"] = true;
   if (!record.after.empty()) line["after"] = record.after;
   if (!record.reason.empty()) line["reason"] = record.reason;
+  if (record.peak_was > Bytes{}) {
+    line["peak_was_bytes"] = count(record.peak_was);
+    line["peak_bytes"] = count(record.peak);
+  }
   if (record.event == Event::seen) {
     line["step_was_ns"] = record.step_was.count();
     line["step_ns"] = record.step.count();
@@ -94,7 +98,9 @@ std::optional<Record> decoded(const std::string& line) {
                   .after = text_member(object, "after"),
                   .reason = text_member(object, "reason"),
                   .step_was = Ns{object.value("step_was_ns", std::int64_t{0})},
-                  .step = Ns{object.value("step_ns", std::int64_t{0})}};
+                  .step = Ns{object.value("step_ns", std::int64_t{0})},
+                  .peak_was = Bytes{object.value("peak_was_bytes", std::int64_t{0})},
+                  .peak = Bytes{object.value("peak_bytes", std::int64_t{0})}};
     for (const json& edit : object.value("edits", json::array())) record.edits.push_back(edit_of(edit));
     if (object.contains("ratio")) record.ratio = lab::Ratio{object.at("ratio"), object.at("low"), object.at("high")};
     return record;

@@ -38,6 +38,7 @@ struct Record {
   std::vector<lab::SourceEdit> edits = {};  // of an applied change: what it replaced in the text that ran
   std::string after = {}, reason = {};      // of `seen` and `unseen`: the later profile; why it does not count
   Ns step_was{}, step{};                    // of `seen`: what both profiles measured
+  Bytes peak_was{}, peak{};                 // of a replay; 0: not known
 };
 
 // Of a record that is made now.

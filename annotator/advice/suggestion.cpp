@@ -37,6 +37,11 @@ std::optional<std::string_view> line_of(std::string_view text, std::uint32_t lin
   return trimmed(text.substr(0, text.find('\n')));
 }
 
+// Runs have shown that it is no gain.
+bool is_verified_in_vain(const lab::WhatIf& change) {
+  return change.verified && !change.verified->faster && (change.verified->slower || !frees_memory(change));
+}
+
 // Forms of one optimizer exclude each other.
 bool excludes(const Suggestion& one, const Suggestion& other) {
   const auto of_optimizer = [](const Suggestion& item) {
@@ -77,20 +82,27 @@ bool promises(const lab::Ratio& time) {
   return time.faster() && time.ratio <= 1 - kLeastGain;
 }
 
+bool lowers_peak(const lab::WhatIf& change) {
+  const auto was = static_cast<double>(count(change.peak_was)), is = static_cast<double>(count(change.peak));
+  return is > 0 && is <= was * (1 - kLeastFreed);
+}
+
+bool frees_memory(const lab::WhatIf& change) {
+  return lowers_peak(change) && change.time && !change.time->slower() && change.time->ratio < 1 + kLeastGain;
+}
+
 double ratio_told(const Suggestion& suggestion) {
   return suggestion.change.time ? suggestion.change.time->ratio : suggestion.at_best.value_or(1);
 }
 
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
   std::ranges::stable_sort(all, {}, ratio_told);
-  std::erase_if(all, [](const Suggestion& one) {
-    return one.change.state == lab::State::silenced || (one.change.verified && !one.change.verified->faster);
-  });
+  std::erase_if(all, [](const Suggestion& one) { return one.change.state == lab::State::silenced || is_verified_in_vain(one.change); });
   std::vector<Suggestion> best;
   for (Suggestion& one : all) {
     const bool excluded = std::ranges::any_of(best, [&](const Suggestion& other) { return excludes(one, other); });
     if (best.size() == kMostShown) break;
-    const bool enough = one.change.time ? promises(*one.change.time) : ratio_told(one) <= 1 - kLeastGain;
+    const bool enough = one.change.time ? promises(*one.change.time) || frees_memory(one.change) : ratio_told(one) <= 1 - kLeastGain;
     if (!excluded && enough) best.push_back(std::move(one));
   }
   return best;

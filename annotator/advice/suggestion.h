@@ -44,11 +44,15 @@ struct Suggestion {
 // It, and each change that can be made instead as one of its own.
 std::vector<Suggestion> with_instead(const Suggestion& suggestion);
 
-constexpr double kLeastGain = 0.02;  // of the step
+constexpr double kLeastGain = 0.02;   // of the step
+constexpr double kLeastFreed = 0.05;  // of the peak
 constexpr std::size_t kMostShown = 3;
 
 // Whether a prediction promises something: its interval excludes no gain, and the gain is not too small to show.
 bool promises(const lab::Ratio& time);
+// As a replay had it: by enough of it to show; and for no longer step than may be noise.
+bool lowers_peak(const lab::WhatIf& change);
+bool frees_memory(const lab::WhatIf& change);
 
 // Of step times, changed to unchanged: as it was predicted, else at best; 1 where nothing is known.
 double ratio_told(const Suggestion& suggestion);

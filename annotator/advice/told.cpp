@@ -28,6 +28,8 @@ Tellings told_of(const Ledger& ledger, const std::string& profile) {
       one.predicted = *record.ratio;
       one.assumes = record.assumes;
       one.interval = record.interval;
+      one.peak_was = record.peak_was;
+      one.peak = record.peak;
       if (!record.file.empty()) one.where = lab::SourceLine{record.file, record.line};
     }
     if (record.event == Event::verified) told[record.kind].verified = verdict_of(record);

@@ -17,6 +17,7 @@ struct Told {
   std::string interval;
   std::optional<lab::SourceLine> where;
   std::optional<lab::Verdict> verified;
+  Bytes peak_was{}, peak{};  // by the same replay; 0: not known
 };
 
 // By kind; several that are made together are joined by "+". What a rule has foretold is in the profile itself. Numbers that cannot be are

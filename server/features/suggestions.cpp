@@ -17,6 +17,16 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
+// Nothing where the step is not known.
+std::string steps(const lab::WhatIf& change) {
+  if (change.step_was == Ns{}) return {};
+  return fmt::format(", {} → {}", format::readable(change.step_was), format::readable(change.step));
+}
+
+std::string verified(const lab::WhatIf& change) {
+  return change.verified ? "; verified " + lab::spelled(*change.verified) : std::string();
+}
+
 std::string_view carried_by(const advice::Suggestion& suggestion) {
   if (suggestion.at_best) return "The step without this work, so the most that it gives, if";
   return suggestion.by_rule ? "Foretold from the recording; assumes that" : "Predicted by a replay; assumes that";
@@ -25,14 +35,25 @@ std::string_view carried_by(const advice::Suggestion& suggestion) {
 }  // namespace
 
 std::string message(const advice::Suggestion& suggestion) {
+  if (!suggestion.at_best) return message(suggestion.change);
   const lab::WhatIf& change = suggestion.change;
+  return change.title + ": at most " + rules::change_text(*suggestion.at_best) + steps(change) + verified(change);
+}
+
+std::string message(const lab::WhatIf& change) {
   std::string words = change.title;
-  if (change.time) words += ": " + lab::spelled(*change.time);
-  if (suggestion.at_best) words += ": at most " + rules::change_text(*suggestion.at_best);
-  if ((change.time || suggestion.at_best) && change.step_was > Ns{})
-    words += fmt::format(", {} → {}", format::readable(change.step_was), format::readable(change.step));
-  if (change.verified) words += "; verified " + lab::spelled(*change.verified);
-  return words;
+  if (change.time) words += ": " + lab::spelled(*change.time) + steps(change);
+  if (advice::lowers_peak(change))
+    words += fmt::format(", memory {} → {}", format::readable(change.peak_was), format::readable(change.peak));
+  return words + verified(change);
+}
+
+std::string checkpoint_lens(const lab::WhatIf& change) {
+  std::string what = plain(change.title, kLongestTitle);
+  what.front() = 'c';
+  const Bytes freed{count(change.peak_was) - count(change.peak)};
+  return fmt::format("peak {}; −{} for {}: {}", format::readable(change.peak_was), format::readable(freed), lab::spelled(*change.time),
+                     what);
 }
 
 std::string verify_title(const advice::Suggestion& suggestion) {

@@ -40,6 +40,8 @@ advice::Record record_of(const WhatIf& item, const std::string& profile, const s
     made.assumes = item.assumes;
     made.interval = item.interval;
     made.unsure = item.unsure;
+    made.peak_was = item.peak_was;
+    made.peak = item.peak;
   }
   return made;
 }

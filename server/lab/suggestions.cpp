@@ -1,5 +1,8 @@
 #include "server/lab/suggestions.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +14,7 @@
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/rules/text.h"
 #include "annotator/advice/told.h"
+#include "annotator/lab/checkpoint/kept.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "server/lab/verify.h"
 #include "server/lab/what_ifs.h"
@@ -25,8 +29,18 @@ using advice::Told;
 // Changes of the same lines as another one, of which only runs tell.
 constexpr std::array kInstead{std::pair<std::string_view, std::string_view>{"unbind_time", "scan_time"}};
 
+// As the ledger has it.
+void add_told(const Told& told, WhatIf& change) {
+  change.time = told.predicted;
+  change.interval = told.interval;
+  change.peak_was = told.peak_was;
+  change.peak = told.peak;
+}
+
 bool promising(const Told& told) {
-  return told.predicted && advice::promises(*told.predicted);
+  WhatIf change{};
+  add_told(told, change);
+  return told.predicted && (advice::promises(*told.predicted) || advice::frees_memory(change));
 }
 
 // That of its edits. What cannot be edited stands where the bundle knows the change to belong.
@@ -49,6 +63,38 @@ std::optional<Suggestion> placed(WhatIf change, const fs::path& bundle, const ad
   return Suggestion{.change = std::move(change), .bundle = bundle, .file = file->path, .at = std::move(*mark)};
 }
 
+std::string title_of(const CurvePoint& point, std::size_t blocks) {
+  constexpr std::size_t kNamed = 3;
+  if (point.blocks.size() == blocks && blocks > 1) return fmt::format("Checkpoint all {} blocks", blocks);
+  if (point.blocks.size() > kNamed) return fmt::format("Checkpoint {} of {} blocks", point.blocks.size(), blocks);
+  return fmt::format("Checkpoint {}", fmt::join(point.blocks, " and "));
+}
+
+// Farthest from the line between the first and the last one: what more is freed behind it costs more time for each byte.
+const CurvePoint& best_of(std::span<const CurvePoint> points) {
+  const CurvePoint &first = points.front(), &last = points.back();
+  const auto freed = static_cast<double>(count(first.peak) - count(last.peak)),
+             added = static_cast<double>((last.step - first.step).count());
+  return *std::ranges::max_element(points.subspan(1), {}, [&](const CurvePoint& point) {
+    const auto of_freed = static_cast<double>(count(first.peak) - count(point.peak)) / freed;
+    return added > 0 ? of_freed - static_cast<double>((point.step - first.step).count()) / added : of_freed;
+  });
+}
+
+WhatIf choice_of(const CurvePoint& point, const KeptCheckpoints& kept) {
+  const Curve& curve = kept.curve;
+  WhatIf change{
+      .kind = "checkpoint", .title = title_of(point, curve.blocks), .evidence = {}, .assumes = {}, .modules = point.blocks, .parts = {}};
+  change.parts.push_back({.kind = change.kind, .modules = point.blocks});
+  change.where = kept.where;
+  change.time = point.time;
+  change.step_was = curve.points.front().step;
+  change.step = point.step;
+  change.peak_was = curve.points.front().peak;
+  change.peak = point.peak;
+  return change;
+}
+
 // Gives changes what is the same for all of a profile.
 class Finishing {
  public:
@@ -61,8 +107,7 @@ class Finishing {
         takes_(verification_time(bundle)) {}
 
   void replayed(WhatIf change, std::vector<Suggestion>& all) const {
-    change.time = told_.at(change.kind).predicted;
-    change.interval = told_.at(change.kind).interval;
+    add_told(told_.at(change.kind), change);
     if (auto one = placed(finished(std::move(change), 1), bundle_, executed_)) all.push_back(judged(std::move(*one)));
   }
 
@@ -162,6 +207,24 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
     if (std::ranges::find(found, item.kind, &profile::Finding::kind) == found.end()) finish.replayed(item, all);
   }
   for (const profile::Finding* one : found) finish.found(*one, known ? known->items : std::vector<WhatIf>{}, all);
+  return all;
+}
+
+std::vector<Suggestion> checkpoint_choices(const fs::path& bundle) {
+  const auto kept = read_kept_checkpoints(bundle, bundle.filename().string());
+  if (!kept || kept->curve.points.size() < 2) return {};
+  const auto executed = advice::read_executed(bundle);
+  if (!executed) return {};
+  const std::vector<CurvePoint>& points = kept->curve.points;
+  std::vector<const CurvePoint*> chosen{&best_of(points)};
+  for (const CurvePoint* one : {&points[1], &points.back()}) {
+    if (std::ranges::find(chosen, one) == chosen.end()) chosen.push_back(one);
+  }
+  std::vector<Suggestion> all;
+  for (const CurvePoint* point : chosen) {
+    auto one = placed(choice_of(*point, *kept), bundle, *executed);
+    if (one) all.push_back(std::move(*one));
+  }
   return all;
 }
 

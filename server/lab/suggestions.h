@@ -22,6 +22,11 @@ WhatIf change_of(const profile::Finding& finding, std::optional<Ns> step = std::
 // replayed. Where there is neither nothing is read.
 Result<std::vector<advice::Suggestion>> suggestions(const std::filesystem::path& bundle, std::span<const profile::Finding> findings);
 
+// Choices of blocks to checkpoint, as they were replayed last (annotator/lab/checkpoint/kept.h): the one that frees most for its time
+// first, then the one that takes least time and the one with the lowest peak. Empty where none are kept, or nothing tells where they are
+// edited.
+std::vector<advice::Suggestion> checkpoint_choices(const std::filesystem::path& bundle);
+
 // Gives single changes that somebody silenced at their place, and that nothing was done with, that state.
 void mark_silenced(WhatIfs& all, const std::filesystem::path& bundle);
 

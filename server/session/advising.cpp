@@ -92,7 +92,9 @@ void Advising::look() {
       std::string stamp = stamp_of_advice(profile->folder);
       if (before != stamps.end() && before->second == stamp) continue;
       auto found = lab::suggestions(profile->folder, profile->findings).value_or(std::vector<Suggestion>{});
-      changed.emplace(profile->folder, Known{.stamp = std::move(stamp), .suggestions = std::move(found)});
+      changed.emplace(
+          profile->folder,
+          Known{.stamp = std::move(stamp), .suggestions = std::move(found), .checkpoints = lab::checkpoint_choices(profile->folder)});
     }
     return changed;
   };
@@ -185,6 +187,25 @@ std::vector<Advising::Here> Advising::here(const Document& document) const {
   return found;
 }
 
+std::vector<Advising::Here> Advising::choices(const Document& document) const {
+  std::vector<Here> found;
+  const auto known = document.in_step() && document.profile() ? known_.find(document.profile()->folder) : known_.end();
+  if (known == known_.end()) return found;
+  const Places places(document.text(), document.lines(), client_.can.encoding);
+  for (const Suggestion& one : known->second.checkpoints) {
+    if (!shows(document, one.file)) continue;
+    if (const auto range = advice::range_now(one.at, document.text())) found.push_back({one, places.to_client(*range), false});
+  }
+  return found;
+}
+
+std::optional<features::Lens> Advising::lens(const Document& document) const {
+  const std::vector<Here> found = choices(document);
+  if (found.empty()) return std::nullopt;
+  const Here& best = found.front();
+  return features::Lens{.line = best.range.start.line, .title = features::checkpoint_lens(best.suggestion.change), .command = {}};
+}
+
 Json Advising::diagnostic(const Here& here) const {
   return {{"range", to_json(here.range)},
           {"severity", severity::kHint},
@@ -215,6 +236,7 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
   const Document* document = workspace_.documents.find(uri);
   if (reader.error() || document == nullptr || !list.is_array() || !wanted || !client_.can.action_literals) return reply(std::move(list));
   std::vector<Here> there = here(*document);
+  std::ranges::move(choices(*document), std::back_inserter(there));
   std::erase_if(there, [&](const Here& one) { return one.range.start.line < range.start.line || one.range.start.line > range.end.line; });
   if (there.empty()) return reply(std::move(list));
 
@@ -236,8 +258,8 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
                for (const Edited& one : done&& same ? *done : std::vector<Edited>{}) {
                  const bool instead = one.change.change.kind != one.here.suggestion.change.kind;
                  if (one.edits || (client_.can.action_disabled && !instead)) list.push_back(apply(*now, one));
-                 if (auto verified = verify(*now, one)) list.push_back(std::move(*verified));
-                 if (!instead) list.push_back(silence(*now, one));
+                 if (auto verified = one.here.hinted ? verify(*now, one) : std::nullopt) list.push_back(std::move(*verified));
+                 if (!instead && one.here.hinted) list.push_back(silence(*now, one));
                }
                (*held)(std::move(list));
              });
@@ -285,7 +307,8 @@ Json Advising::silence(const Document& document, const Edited& edited) const {
 }
 
 Json Advising::apply(const Document& document, const Edited& edited) const {
-  Json action{{"title", "Apply: " + features::message(edited.change)}, {"kind", kKind}, {"diagnostics", {diagnostic(edited.here)}}};
+  Json action{{"title", "Apply: " + features::message(edited.change)}, {"kind", kKind}};
+  if (edited.here.hinted) action["diagnostics"] = Json::array({diagnostic(edited.here)});
   if (!edited.edits) {
     action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
     return action;

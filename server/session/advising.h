@@ -53,6 +53,8 @@ class Advising {
   // What is shown of a kind, or offered instead of it; by the id of its profile.
   std::optional<advice::Suggestion> find(const std::string& profile, const std::string& kind) const;
   std::optional<features::Hover> at(const Document& document, source::Position position) const;
+  // Blocks to checkpoint, where choices of them were replayed: in the line of their edit.
+  std::optional<features::Lens> lens(const Document& document) const;
   // Answers a request for code actions: `list`, and what can be done about the advice there.
   void add_actions(const Json& params, Json list, protocol::Reply reply);
 
@@ -60,12 +62,13 @@ class Advising {
   // Of one bundle, as the ledger was then.
   struct Known {
     std::string stamp;
-    std::vector<advice::Suggestion> suggestions;
+    std::vector<advice::Suggestion> suggestions, checkpoints;
   };
   using Read = std::map<std::filesystem::path, Known>;
   struct Here {
     advice::Suggestion suggestion;
     protocol::Range range;
+    bool hinted = true;  // a diagnostic says so
   };
   struct Edited;
   using Open = std::vector<std::pair<std::filesystem::path, std::string>>;  // texts as editors have them
@@ -75,6 +78,7 @@ class Advising {
   Document* document_of(const std::filesystem::path& file) const;
   Json diagnostic(const Here& here) const;
   std::vector<Here> here(const Document& document) const;
+  std::vector<Here> choices(const Document& document) const;  // of blocks to checkpoint
   static std::vector<Edited> edited(const Here& here, const Open& open, bool trusted);
   Json apply(const Document& document, const Edited& edited) const;
   std::optional<Json> verify(const Document& document, const Edited& edited) const;

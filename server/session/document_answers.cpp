@@ -261,7 +261,9 @@ Answer code_lenses(const Known& known, const Json& params) {
   features::Options how = options(known, *document);
   add_hints_above(known, *document, how, list);  // first: the others of a line are long
   add_kept(how, known.configured(document->path()));
-  for (const features::Lens& lens : features::code_lenses(document->view(), how)) {
+  std::vector<features::Lens> lenses = features::code_lenses(document->view(), how);
+  if (auto checkpoints = known.checkpoints(*document)) lenses.push_back(std::move(*checkpoints));
+  for (const features::Lens& lens : lenses) {
     const protocol::Position at = places.to_client(source::Position{lens.line, 0});
     list.push_back({{"range", to_json(protocol::Range{at, at})}, {"command", command_json(lens.title, lens.command, document->uri())}});
   }

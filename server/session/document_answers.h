@@ -30,6 +30,8 @@ struct Known {
   std::function<runs::Offers(const std::filesystem::path& script)> configured;
   // What would help at a line (advising.h).
   std::function<std::optional<features::Hover>(const Document& document, source::Position at)> advice;
+  // Blocks to checkpoint, where choices were replayed.
+  std::function<std::optional<features::Lens>(const Document& document)> checkpoints;
   // What the marks of a line say (marks.h); "" elsewhere.
   std::function<std::string(const Document& document, std::uint32_t line)> evidence;
   // What is offered for a place in the last line of its hover; "" where nothing is.

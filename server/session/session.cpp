@@ -282,6 +282,7 @@ Known Session::known() {
           .costs = [this](const std::string& profile) { return peaks_.of(profile); },
           .configured = [this](const fs::path& script) { return stored_.of(script); },
           .advice = [this](const Document& document, source::Position at) { return advising_.at(document, at); },
+          .checkpoints = [this](const Document& document) { return advising_.lens(document); },
           .evidence = [this](const Document& document, std::uint32_t line) { return marks_.evidence(document, line); },
           .offer = [this](const Document& document, protocol::Position at) { return timeline_.offer(document, at); }};
 }

@@ -59,13 +59,13 @@ std::optional<int> pair_of(std::string_view said) {
   return std::from_chars(said.data(), said.data() + said.size(), number).ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-std::string outcome(const std::string& title, const lab::Verdict& verdict) {
-  std::string words = title;
+std::string outcome(const lab::WhatIf& change, const lab::Verdict& verdict) {
+  std::string words = change.title;
   if (verdict.faster) words += " is verified: ";
   if (!verdict.faster) words += verdict.slower ? " makes the script slower: " : " makes no certain change: ";
   words += lab::spelled(verdict) + ".";
   if (const std::string_view losses = lab::losses_words(verdict); !losses.empty()) words += " T" + std::string(losses.substr(1)) + ".";
-  if (!verdict.faster) words += " It is not recommended any more.";
+  if (!verdict.faster && (verdict.slower || !advice::frees_memory(change))) words += " It is not recommended any more.";
   return words;
 }
 
@@ -111,33 +111,33 @@ void Verifying::ask(const advice::Suggestion& of, const std::string& python) {
 }
 
 void Verifying::start(const advice::Suggestion& of, const std::string& python) {
-  const std::string limit = std::to_string(limit_for(of.verification->least)), &title = of.change.title;
+  const std::string limit = std::to_string(limit_for(of.verification->least));
   child_.start({.words = {"whatif", of.change.kind, "--verify", "--profile", of.bundle.string(), "--limit", limit, "--format", "json"},
                 .bundle = of.bundle,
                 .python = python,
                 .name = "verify",
-                .title = "Verifying " + title},
+                .title = "Verifying " + of.change.title},
                {.said =
                     [this](const std::string& said) {
                       client_.log(features::plain(said));
                       return 100 * pair_of(said).value_or(0) / static_cast<int>(advice::kMostPairs);
                     },
-                .ended = [this, title](const ChildVerb::Outcome& outcome) { return ended(title, outcome); },
+                .ended = [this, change = of.change](const ChildVerb::Outcome& outcome) { return ended(change, outcome); },
                 .changed = events_.changed});
 }
 
-bool Verifying::ended(const std::string& title, const ChildVerb::Outcome& outcome) {
+bool Verifying::ended(const lab::WhatIf& change, const ChildVerb::Outcome& outcome) {
   const bool done = !outcome.end.error && !outcome.cancelled && !outcome.answer.empty();
-  if (done) tell(title, outcome.answer);
-  if (!done && !outcome.cancelled) client_.show(MessageType::warning, title + " is not verified: " + outcome.why);
+  if (done) tell(change, outcome.answer);
+  if (!done && !outcome.cancelled) client_.show(MessageType::warning, change.title + " is not verified: " + outcome.why);
   return done;
 }
 
-void Verifying::tell(const std::string& title, const std::string& text) {
+void Verifying::tell(const lab::WhatIf& change, const std::string& text) {
   const Answer answer = read_answer(text);
-  if (!answer.verdict) return client_.show(MessageType::warning, title + " is not verified: " + answer.reason + ".");
+  if (!answer.verdict) return client_.show(MessageType::warning, change.title + " is not verified: " + answer.reason + ".");
   const bool good = answer.verdict->faster && answer.verdict->losses != "differ";
-  client_.show(good ? MessageType::info : MessageType::warning, outcome(title, *answer.verdict));
+  client_.show(good ? MessageType::info : MessageType::warning, outcome(change, *answer.verdict));
 }
 
 }  // namespace hotlens::session

@@ -46,8 +46,8 @@ class Verifying {
   Json refused(const std::string& why);
   void ask(const advice::Suggestion& of, const std::string& python);
   void start(const advice::Suggestion& of, const std::string& python);
-  bool ended(const std::string& title, const ChildVerb::Outcome& outcome);
-  void tell(const std::string& title, const std::string& text);
+  bool ended(const lab::WhatIf& change, const ChildVerb::Outcome& outcome);
+  void tell(const lab::WhatIf& change, const std::string& text);
 
   Loop& loop_;
   Client& client_;

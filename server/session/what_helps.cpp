@@ -9,6 +9,7 @@
 #include "protocol/messages.h"
 #include "protocol/reader.h"
 #include "server/features/format.h"
+#include "server/features/suggestions.h"
 #include "server/session/convert.h"
 #include "server/session/profiling.h"
 
@@ -29,6 +30,20 @@ std::optional<lab::Ratio> ratio_of(const Json& item) {
   return lab::Ratio{item["ratio"].get<double>(), item["low"].get<double>(), item["high"].get<double>()};
 }
 
+std::int64_t whole(const Json& item, const char* key) {
+  return item.contains(key) && item[key].is_number_integer() ? item[key].get<std::int64_t>() : 0;
+}
+
+// Empty where it promises nothing.
+std::string promise_of(const Reader& item) {
+  lab::WhatIf change{.kind = {}, .title = item["title"].string(), .evidence = {}, .assumes = {}, .modules = {}, .parts = {}};
+  change.time = ratio_of(item.json());
+  change.peak_was = Bytes{whole(item.json(), "peak_was_bytes")};
+  change.peak = Bytes{whole(item.json(), "peak_bytes")};
+  if (!change.time || (!advice::promises(*change.time) && !advice::frees_memory(change))) return {};
+  return features::message(change);
+}
+
 }  // namespace
 
 std::string told(const std::string& answer) {
@@ -38,13 +53,13 @@ std::string told(const std::string& answer) {
   std::string words;
   std::size_t shown = 0;
   for (const Reader& item : reader["items"].items()) {
-    const auto time = ratio_of(item.json());
-    if (!time || !advice::promises(*time) || shown++ >= advice::kMostShown) continue;
-    words += (words.empty() ? "What would help: " : "; ") + item["title"].string() + " " + lab::spelled(*time);
+    const std::string promise = promise_of(item);
+    if (promise.empty() || shown++ >= advice::kMostShown) continue;
+    words += (words.empty() ? "What would help: " : "; ") + promise;
   }
   if (shown > 0) return words + ". Apply and Verify are code actions at the lines.";
   for (const Reader& warning : reader["warnings"].items()) return "No change promises a gain: " + warning["message"].string() + ".";
-  return "None of the changes that were replayed promises a faster step.";
+  return "None of the changes that were replayed promises a faster step or less memory.";
 }
 
 std::string told_of_plan(const std::string& answer) {

@@ -210,7 +210,8 @@ class ModuleComparison {
       const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
       if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
       if (old == was->attributes.end() && is_plain(*value)) continue;  // no method that was recorded reads it
-      if (is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty())) {
+      const bool followed = is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty());
+      if (followed && old != was->attributes.end()) {
         if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
         continue;
       }

@@ -83,22 +83,6 @@ std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
                 : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
 }
 
-// Whether the step trains all parameters that it uses, or none.
-bool Insertion::treats_all_alike() const {
-  std::set<TensorId> used, updated;
-  for (const Operator& op : recorded_.program.operators) {
-    lab::for_each_tensor(op, [&](TensorId id) { (op.stage == lab::Stage::optimizer ? updated : used).insert(id); });
-  }
-  std::size_t trained = 0, all = 0;
-  for (std::size_t id = 0; id < recorded_.program.tensors.size(); ++id) {
-    const Tensor& tensor = recorded_.program.tensors[id];
-    if (tensor.kind != TensorKind::parameter || !used.contains(static_cast<TensorId>(id))) continue;
-    ++all;
-    trained += tensor.requires_grad && updated.contains(static_cast<TensorId>(id)) ? 1 : 0;
-  }
-  return trained == all;
-}
-
 std::optional<Unclear> Insertion::add_layer(const std::string& path) {
   const auto held = held_by(*changes_.is.at(path));
   if (!held) return unclear(path, held.error());

@@ -206,6 +206,22 @@ std::string described(const WhatIf& item, const format::Style& style) {
   return out;
 }
 
+// Of several replayed changes, those that lower the peak, the most first.
+std::string lowest_peaks(const std::vector<WhatIf>& items) {
+  constexpr std::size_t kMost = 3;
+  std::vector<const WhatIf*> lower;
+  for (const WhatIf& item : items) {
+    if (item.time && item.peak < item.peak_was) lower.push_back(&item);
+  }
+  if (items.size() < 2 || lower.empty()) return {};
+  std::ranges::stable_sort(lower, {}, [](const WhatIf* item) { return item->peak; });
+  std::vector<std::string> words;
+  for (const WhatIf* item : lower) {
+    if (words.size() < kMost) words.push_back(fmt::format("{} ({})", item->kind, readable(item->peak)));
+  }
+  return fmt::format("lowest peaks, {} without a change: {}\n", readable(lower.front()->peak_was), joined(words));
+}
+
 // `bounded`: the recording gives evidence for it above, though a replay cannot make it.
 std::string described(const NotThis& refused, bool bounded) {
   std::string where = refused.why.op;
@@ -261,6 +277,7 @@ std::string as_text(const WhatIfs& all, bool color) {
   std::string out;
   if (all.faults) out += warning(*all.faults, style);
   for (const WhatIf& item : all.items) out += described(item, style);
+  out += lowest_peaks(all.items);
   for (const profile::Finding& found : all.findings) out += rules::finding_text(found, all.step, style);
   for (const NotThis& refused : all.refused) {
     const bool bounded = std::ranges::find(all.findings, refused.kind, &profile::Finding::kind) != all.findings.end();

@@ -46,7 +46,7 @@ def prepare(folder: str) -> None:
         now = _time_of(folder)
     except OSError as error:
         raise RecorderError(
-            f"profiles cannot be written to {folder}: {error.strerror}. Name a folder that can be written: --out DIR"
+            f"profiles cannot be written to {folder}: {error.strerror}. Make it writable, or profile in a terminal: hotlens run --out DIR"
         ) from error
     clear_abandoned(folder, now)
     for name in os.listdir(folder):
@@ -172,5 +172,6 @@ def replace(path: str, data: bytes) -> None:
 
 
 def cannot_write(folder: str, error: OSError) -> RecorderError:
-    step = "Free some space and profile again" if error.errno == errno.ENOSPC else "Name another folder: --out DIR"
+    elsewhere = "Profile into another folder, in a terminal: hotlens run --out DIR"
+    step = "Free some space and profile again" if error.errno == errno.ENOSPC else elsewhere
     return RecorderError(f"the bundle could not be written to {folder}: {error.strerror or error}. {step}")

@@ -1,10 +1,9 @@
 // What the two handles of the batch size stand for: sizes by the values of a bar, and what the keys do. Pure.
 import { clampedSize, costAt, sizeAt, topOf, shownBy, type BatchModel, type Gauge } from './batch_model';
-import { slide, type Rails, type SlideEffect, type SlideInput, type SlideState, type SlideStep } from './slider';
+import { slide, type Rails, type SlideInput, type SlideState, type SlideStep } from './slider';
 
 export type DragState = SlideState<Gauge>; // `value`: the size that is shown
 export type DragInput = SlideInput<Gauge>;
-export type DragEffect = SlideEffect;
 
 // Where the handle stands, as a share of the gauge; a size whose speed is not known leaves it at the end of what is.
 export function handleAt(model: BatchModel, gauge: Gauge, size: number): number {

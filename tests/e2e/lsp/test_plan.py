@@ -28,7 +28,17 @@ class Block(nn.Module):
     def forward(self, x):
         return x + self.down(torch.relu(self.up(x)))
 
-model = nn.Sequential(nn.Linear(8, 32), Block(), Block(), nn.Linear(32, 4))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.into, self.blocks, self.head = nn.Linear(8, 32), nn.ModuleList(Block() for _ in range(3)), nn.Linear(32, 4)
+    def forward(self, x):
+        x = self.into(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(40):
     optimizer.zero_grad()
@@ -54,6 +64,11 @@ def what_ifs(client: Client) -> dict[str, Any]:
     return found
 
 
+def lenses(client: Client, uri: str) -> list[dict[str, Any]]:
+    found = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    return [one for one in found if "peak " in one["command"]["title"]]
+
+
 def test_the_timeline_plans_what_to_checkpoint(client: Client, tmp_path: Path) -> None:
     uri = client.open(tmp_path / "train.py")
     assert client.command("hotlens.server.profile", {"uri": uri})["started"]
@@ -73,6 +88,16 @@ def test_the_timeline_plans_what_to_checkpoint(client: Client, tmp_path: Path) -
     assert points[0]["blocks"] == [] and points[-1]["blocks"] and points[-1]["peak"] < points[0]["peak"]
     (said,) = client.messages("window/showMessage")
     assert said["message"].startswith("The choices of blocks to checkpoint are replayed")
+
+    # Where the blocks are called, a lens says the best choice, and actions make it and others.
+    (lens,) = client.wait(lambda: lenses(client, uri))
+    assert lens["command"]["title"].startswith("peak ") and ": checkpoint " in lens["command"]["title"]
+    at = lens["range"]["start"]
+    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
+    actions = [one for one in client.request("textDocument/codeAction", params) if one["title"].startswith("Apply: Checkpoint ")]
+    assert SCRIPT.splitlines()[at["line"]] == "            x = block(x)"
+    assert actions and all(" → " in one["title"] and "memory " in one["title"] and "edit" in one for one in actions)
+    assert lens["command"]["title"].split(": checkpoint ")[1] == actions[0]["title"].removeprefix("Apply: Checkpoint ").split(":")[0]
 
     # A page in a browser starts nothing.
     page = Page(Address(client.command("hotlens.server.openTimeline", {"browser": True})["url"]))

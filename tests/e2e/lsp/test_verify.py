@@ -306,7 +306,7 @@ def test_what_would_help_is_replayed_on_request_and_becomes_hints(start: Start, 
     assert not run["started"] and "would disturb its times" in run["message"]
     told = client.wait(lambda: said(client)[2:], 240)  # behind the two refusals
     assert told[0].startswith("What would help: "), told
-    assert "Dropout off (p=0) ≈ " in told[0]
+    assert "Dropout off (p=0): ≈ " in told[0]
     client.wait(lambda: any(one["code"] == "no_dropout" for one in advice(client, uri)))
     assert {one["title"].partition(":")[0] for one in actions(client, uri, DROPOUT)} >= {"Apply", "Verify by running"}
     assert (work / "train.py").read_text() == SCRIPT

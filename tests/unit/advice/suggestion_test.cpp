@@ -57,6 +57,25 @@ TEST_CASE("what somebody silenced, or runs have shown to be no gain, is not wort
   CHECK(lab::spelled(*shown[0].change.verified) == "−12.8 % ± 1.1 %, 6 pairs");
 }
 
+TEST_CASE("what frees memory is worth showing where it takes no longer, behind all that is faster") {
+  const auto with_peak = [](Suggestion one, std::int64_t peak) {
+    one.change.peak_was = Bytes{100};
+    one.change.peak = Bytes{peak};
+    return one;
+  };
+  const Suggestion freed = with_peak(suggestion("inplace_relu", 1.0, 1), 80);
+  Suggestion slower = freed, verified = freed;
+  slower.change.time = lab::Ratio{1.03, 1.01, 1.05};
+  verified.change.verified = lab::Verdict{.pairs = 4, .time = {1.0, 0.99, 1.01}};
+  const auto shown = worth_showing({freed, slower, with_peak(suggestion("gelu_to_relu", 1.0, 2), 96), suggestion("no_dropout", 0.9, 3)});
+  REQUIRE(shown.size() == 2);
+  CHECK(shown[0].change.kind == "no_dropout");
+  CHECK(shown[1].change.kind == "inplace_relu");
+  CHECK(worth_showing({verified}).size() == 1);
+  verified.change.verified->slower = true;
+  CHECK(worth_showing({verified}).empty());
+}
+
 TEST_CASE("a bound has its place among predictions, where it is large enough") {
   const auto bound = [](const std::string& kind, double least) {
     return Suggestion{.change = {.kind = kind, .title = kind, .where = {}}, .by_rule = true, .at_best = least, .file = "/w/train.py"};

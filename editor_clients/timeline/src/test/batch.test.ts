@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dragStep, handleAt, type DragEffect, type DragInput, type DragState } from '../batch_drag';
+import { dragStep, handleAt, type DragInput, type DragState } from '../batch_drag';
 import type { BatchPoint, BatchSizes } from '../batch_messages';
 import { costAt, endOn, fits, modelOf, sizeAt, topOf, type BatchModel } from '../batch_model';
 import { batchAfter, NO_BATCH, type BatchAction } from '../batch_state';
 import { gainWords, knownWords, lineWith, memoryWords, rateWords, sizeWords } from '../batch_words';
 import { needs } from '../needs';
+import type { SlideEffect } from '../slider';
 import { reduce } from '../reduce';
 import { initialState } from '../state';
 import { START } from '../address';
@@ -137,8 +138,8 @@ test('what is predicted is told so, with its interval', () => {
   assert.equal(lineWith({ file: 'a.py', line: 4, before: '    batch_size = ', after: '  # small' }, 48), 'batch_size = 48  # small');
 });
 
-function play(events: readonly DragInput[], size = 32, model: BatchModel = MODEL): { state: DragState; effects: DragEffect[] } {
-  const all: DragEffect[] = [];
+function play(events: readonly DragInput[], size = 32, model: BatchModel = MODEL): { state: DragState; effects: SlideEffect[] } {
+  const all: SlideEffect[] = [];
   const state = events.reduce<DragState>(
     (before, event) => {
       const [next, effects] = dragStep(before, event, model);
@@ -151,7 +152,7 @@ function play(events: readonly DragInput[], size = 32, model: BatchModel = MODEL
 }
 const at = (size: number): number => handleAt(MODEL, 'memory', size);
 const down = (where: number, onHandle = true): DragInput => ({ type: 'down', on: 'memory', at: where, onHandle });
-const chosen = (effects: readonly DragEffect[]): number[] => effects.flatMap((each) => (each.type === 'choose' ? [each.value] : []));
+const chosen = (effects: readonly SlideEffect[]): number[] => effects.flatMap((each) => (each.type === 'choose' ? [each.value] : []));
 
 test('a drag shows sizes, and its end chooses the last one', () => {
   const { state, effects } = play([down(at(32)), { type: 'move', at: at(48) }, { type: 'move', at: at(64) }, { type: 'up' }]);
