@@ -376,6 +376,19 @@ function steps.hot_line(way, rank)
   steps.hint(vim.fn.getline('.'), 'time')
 end
 
+-- The last line of the list, chosen in a picker.
+local function pick(items)
+  local select = vim.ui.select
+  vim.ui.select = function(lines, options, choose)
+    vim.ui.select = select
+    if options.format_item(lines[#items]) ~= items[#items].text then fail('the picker says %s', options.format_item(lines[#items])) end
+    choose(lines[#items])
+  end
+  vim.cmd.Hotlens('hot', 'pick')
+  local wanted = vim.fs.basename(vim.api.nvim_buf_get_name(items[#items].bufnr)) .. ':' .. items[#items].lnum .. ' '
+  eventually('the picker goes nowhere', function() return vim.startswith(place(), wanted), place() end)
+end
+
 function steps.hot_list(rank)
   vim.cmd.Hotlens('hot')
   eventually('no list', function() return vim.bo.buftype == 'quickfix' end)
@@ -394,6 +407,9 @@ function steps.hot_list(rank)
     fail('the list says %s, the cursor is at %s', items[rank].text, now)
   end
   steps.hint(vim.fn.getline('.'), 'time')
+  pick(items)
+  local component = require('hotlens.status').line()
+  if not component:find('ms/step', 1, true) then fail('the component of the status line says "%s"', component) end
 end
 
 ---@param word? string

@@ -1,4 +1,4 @@
--- :Hotlens profile | arguments | configuration | cancel | hot | next | previous | history | baseline [clear] | whatif | silenced [clear]
+-- :Hotlens profile | arguments | configuration | cancel | hot [pick] | next | previous | history | baseline [clear] | whatif | silenced [clear]
 --   | interpreter | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
 local M = {}
 
@@ -77,7 +77,9 @@ local SUBCOMMANDS = {
   cancel = function() execute('hotlens.server.cancel') end,
   calls = function() with_client(require('hotlens.calls').list) end,
   copy = function() with_client(require('hotlens.calls').copy) end,
-  hot = function() with_client(require('hotlens.hot_lines').list) end,
+  hot = function(how)
+    with_client(function(client) require('hotlens.hot_lines').list(client, how) end)
+  end,
   next = function()
     with_client(function(client) require('hotlens.hot_lines').go(client, false) end)
   end,
@@ -153,6 +155,7 @@ function M.complete(lead, line)
   local ways = {
     timeline = { 'browser', 'text' },
     baseline = { 'clear' },
+    hot = { 'pick' },
     silenced = { 'clear' },
     unit = { 'time', 'share', 'memory', 'throughput' },
     export = require('hotlens.outputs').FORMATS,
