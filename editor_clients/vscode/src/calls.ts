@@ -8,7 +8,9 @@ const SHOWN_MS = 4000;
 export async function peekPlaces(answer: unknown, asked: { uri: string; position: vscode.Position } | undefined): Promise<void> {
   const { places, message } = readPlaces(answer);
   if (asked === undefined || places.length === 0) {
-    return void vscode.window.showInformationMessage(`Hotlens: ${message ?? 'no layer was measured here.'}`);
+    return void vscode.window.showInformationMessage(
+      message ? `Hotlens: ${message}` : vscode.l10n.t('Hotlens: no layer was measured here.'),
+    );
   }
   const at = places.map(
     ({ uri, range: { start, end } }) =>
@@ -19,7 +21,10 @@ export async function peekPlaces(answer: unknown, asked: { uri: string; position
 
 export async function copyDescribed(answer: unknown): Promise<void> {
   const { markdown, message } = readDescribed(answer);
-  if (markdown === undefined) return void vscode.window.showInformationMessage(`Hotlens: ${message ?? 'nothing was measured here.'}`);
+  if (markdown === undefined)
+    return void vscode.window.showInformationMessage(
+      message ? `Hotlens: ${message}` : vscode.l10n.t('Hotlens: nothing was measured here.'),
+    );
   await vscode.env.clipboard.writeText(markdown);
   vscode.window.setStatusBarMessage(vscode.l10n.t('Hotlens: copied as Markdown'), SHOWN_MS);
 }
