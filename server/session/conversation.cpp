@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "annotator/common/attempt.h"
+#include "server/session/crash_note.h"
 
 namespace hotlens::session {
 namespace {
@@ -52,6 +53,7 @@ void Conversation::on_notification(std::string method, Listener listener) {
 void Conversation::receive(Incoming incoming) {
   const auto began = std::chrono::steady_clock::now();
   const std::string what = label(incoming.message);
+  const Handling now(what);
   dispatch(std::move(incoming));
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
   if (took > kSlowTurn) log_.note(what + " took " + std::to_string(took.count()) + " ms");

@@ -7,6 +7,7 @@
 #include "protocol/messages.h"
 #include "server/features/commands.h"
 #include "server/features/file_facts.h"
+#include "server/features/format.h"
 #include "server/features/step_words.h"
 #include "server/session/convert.h"
 

@@ -15,6 +15,7 @@
 
 #include "annotator/common/harmless.h"
 #include "server/session/channel.h"
+#include "server/session/crash_note.h"
 #include "server/session/loop.h"
 #include "server/session/session.h"
 
@@ -107,6 +108,7 @@ Result<Connection> accept_one(std::uint16_t port) {
 
 int serve(const LspOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
+  note_crashes();
   const LogFile log(options.log_file);
   if (!options.socket_port) converse(standard_streams(), log);
   const auto connection = accept_one(*options.socket_port);
