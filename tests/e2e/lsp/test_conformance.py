@@ -107,7 +107,11 @@ def test_actions_have_titles_of_their_own_and_kinds_that_can_be_asked_for(start:
 def test_a_client_without_literals_gets_commands_and_nothing_that_is_disabled(start: Start, example: Path) -> None:
     plain = {**RICH, "textDocument": {**RICH["textDocument"], "codeAction": {}}}
     client, uri = opened(start, example, plain)
-    found = actions(client, uri, client.hints(uri)[0]["position"]["line"])
+    line = client.hints(uri)[0]["position"]["line"]
+    found = actions(client, uri, line)
+    client.notify("hotlens/trust", {"trusted": False})  # a client that can show why has these actions disabled now
+    left = actions(client, uri, line)
+    assert len(left) < len(found) and not any("rofile" in each["title"] for each in left)
     assert found and all(set(each) <= {"title", "command", "arguments"} and isinstance(each["command"], str) for each in found)
 
 

@@ -216,13 +216,14 @@ def test_a_script_that_raises_is_marked_at_its_line_until_the_next_run(start: St
 
 
 NEEDS_DATA = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n"
+CRASHES, CRASHED = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "quiet.py was ended by signal 11. Nothing was recorded."
 LACKS_DATA = "quiet.py exited with code 2: the following arguments are required: --data"
 
 
 @pytest.mark.parametrize(
     "script, sentence",
-    [("print('hello')\n", "the script never imported torch. Profile the script that trains"), (NEEDS_DATA, LACKS_DATA)],
-    ids=["no torch", "argparse"],
+    [("print('hello')\n", "the script never imported torch. Profile the script that trains"), (NEEDS_DATA, LACKS_DATA), (CRASHES, CRASHED)],
+    ids=["no torch", "argparse", "a signal"],
 )
 def test_a_script_that_never_trains_says_so(start: Start, tmp_path: Path, script: str, sentence: str) -> None:
     (tmp_path / "quiet.py").write_text(script)
@@ -232,6 +233,8 @@ def test_a_script_that_never_trains_says_so(start: Start, tmp_path: Path, script
     said = client.next_message("window/showMessage", limit=RUN_LIMIT)
     assert (said["type"], said["message"]) == (1, sentence)
     client.wait(lambda: finished(client))
+    client.request("hotlens/profileState")
+    assert [value["kind"] for value in progress(client)].count("end") == 1
 
 
 def test_unsaved_changes_are_mentioned(start: Start, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 
 import pytest
+from conftest import ROOT
 from lsp_client import Client, RequestError, frame
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}}
@@ -119,6 +121,33 @@ def test_wrong_params_are_named_and_survived(start: Start, method: str, params: 
         client.request(method, params)
     assert error.value.code == -32602
     assert client.process.poll() is None
+
+
+def own_methods() -> list[str]:
+    """Of both directions, as the protocol spells them."""
+    text = (ROOT / "protocol/messages.h").read_text()
+    return sorted(set(re.findall(r'"(hotlens/[\w/]+)"', text)))
+
+
+def test_every_method_of_ours_takes_wrong_params(start: Start) -> None:
+    client = start()
+    client.initialize([])
+    named = 0
+    for method in own_methods():
+        for params in (
+            None,
+            [],
+            [1],
+            {"textDocument": 5, "profile": [], "step": "x", "id": {}, "path": 3, "text": 1, "blocks": 7, "line": -1},
+        ):
+            try:
+                client.request(method, params)
+            except RequestError as error:
+                assert error.code in (-32602, -32601), (method, params, error.code)
+                assert error.code == -32601 or str(error), method
+                named += error.code == -32602
+    assert named > 40, "most need some"
+    assert client.request("hotlens/profileState") is not None
 
 
 def test_wrong_notifications_are_survived(start: Start) -> None:
