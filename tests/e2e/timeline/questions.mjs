@@ -10,6 +10,7 @@ const MOST_ACTIONS = 3;
 const ONE_LEVEL = 150; // pixels, about: how many tracks a level has is known when it is open
 const RANKS = ['worker0_step_12.1694128201545.pt.trace.json.gz', 'worker1_step_12.1694128201556.pt.trace.json.gz'];
 const SEVERAL = 'v2021-06_resnet50_nw0_1623143089861.pt.trace.json.gz';
+const REPLAYED = 'inference_vllm_decode_full_graph_execution.json.gz';
 const EARLY = 'v2021-01_profiler_api_nw0.pt.trace.json.gz';
 
 class Visitor {
@@ -73,12 +74,12 @@ async function ask(world, profile, what, { folder } = {}) {
 }
 
 // Without an action: the costliest causes are told, and the way to what takes most time is open as far as the pane is high.
-async function firstSight(world, profile, what) {
+async function firstSight(world, profile, what, { folder } = {}) {
   for (const [width, height] of [
     [1389, 868],
     [560, 900],
   ]) {
-    const { timeline, page } = await open(world, profile, { fragment: '', viewport: { width, height } });
+    const { timeline, page } = await open(world, profile, { folder, fragment: '', viewport: { width, height } });
     const { verdict } = await timeline.ask('overview', {});
     const causes = await page.locator('.story > *').allInnerTexts();
     assert.equal(causes.length, Math.min(3, verdict.evidence.length));
@@ -99,6 +100,7 @@ async function firstSight(world, profile, what) {
 export const firstSightCheckpointed = (world) => firstSight(world, world.trace(DEVICE), 'mi300');
 export const firstSightLarge = (world) => firstSight(world, world.trace(LARGE), 'owl');
 export const firstSightEarly = (world) => firstSight(world, world.trace(EARLY), 'v100');
+export const firstSightReplayed = (world) => firstSight(world, world.trace(REPLAYED), 'vllm');
 export const firstSightSeveral = (world) => firstSight(world, world.trace(SEVERAL), 'several');
 
 export const asksCheckpointed = (world) => ask(world, world.trace(DEVICE), 'mi300');
@@ -108,6 +110,7 @@ export const asksEarly = (world) => ask(world, world.trace(EARLY), 'v100');
 // What takes the memory: the parts that a run records itself are named, with their sizes.
 async function asksExample(world, name, words) {
   const folder = await recordExample(world, name, words);
+  await firstSight(world, 'latest', `${name}-sight`, { folder });
   await ask(world, 'latest', name, { folder });
   const { timeline, page } = await open(world, 'latest', { folder });
   const visitor = new Visitor(timeline);
