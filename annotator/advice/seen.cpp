@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "annotator/advice/seen_size.h"
 #include "annotator/advice/track_record.h"
 #include "annotator/common/file.h"
 #include "annotator/common/format.h"
@@ -55,8 +56,41 @@ std::optional<std::string> other_terms(const profile::Manifest& before, const pr
   if (before.torch != after.torch) return fmt::format("torch is {}, and was {}", after.torch, before.torch);
   if (before.threads != after.threads) return fmt::format("torch computes with {} threads, and did with {}", after.threads, before.threads);
   if (!same_devices(before, after)) return "it ran on another device";
-  if (before.samples_per_step != after.samples_per_step) return "a step has another number of samples";
   return std::nullopt;
+}
+
+// One number, in digits, is another one, and nothing else.
+bool differ_by_a_number(std::string_view one, std::string_view other) {
+  constexpr std::string_view kDigits = "0123456789";
+  const auto [left, right] = std::ranges::mismatch(one, other);
+  one.remove_prefix(static_cast<std::size_t>(left - one.begin()));
+  other.remove_prefix(static_cast<std::size_t>(right - other.begin()));
+  const auto [last, rest] = std::mismatch(one.rbegin(), one.rend(), other.rbegin(), other.rend());
+  one.remove_suffix(static_cast<std::size_t>(last - one.rbegin()));
+  other.remove_suffix(static_cast<std::size_t>(rest - other.rbegin()));
+  return one.find_first_not_of(kDigits) == one.npos && other.find_first_not_of(kDigits) == other.npos && one != other;
+}
+
+// Why the commands differ by more than a number, or not at all.
+std::optional<std::string> other_than_a_number(const Ran& before, const Ran& after) {
+  const auto &was = before.manifest.argv, &is = after.manifest.argv;
+  if (before.manifest.cwd != after.manifest.cwd || was.size() != is.size()) return "it is another command";
+  std::size_t numbers = 0;
+  for (std::size_t at = 0; at < was.size(); ++at) {
+    if (was[at] == is[at]) continue;
+    if (!differ_by_a_number(was[at], is[at])) return "it is another command";
+    ++numbers;
+  }
+  if (before.files.size() != after.files.size()) return "it is made of other files";
+  for (const auto& [path, file] : before.files) {
+    const auto found = after.files.find(path);
+    if (found == after.files.end()) return file_name(path) + " is not part of it any more";
+    if (found->second.sha256 == file.sha256) continue;
+    const bool texts = file.text && found->second.text;
+    if (!texts || !differ_by_a_number(*file.text, *found->second.text)) return file_name(path) + " was changed elsewhere as well";
+    ++numbers;
+  }
+  return numbers == 1 ? std::nullopt : std::optional<std::string>("not one number alone is another one");
 }
 
 std::optional<std::string> other_file(const std::set<std::string>& edited, const Ran& before, const Ran& after) {
@@ -93,6 +127,16 @@ std::optional<std::string> other_texts(const std::vector<lab::SourceEdit>& edits
     if (auto why = other_text(path, of, before, after)) return why;
   }
   return other_file(edited, before, after);
+}
+
+std::expected<Step, std::string> step_of(const Ran& before, const Ran& after) {
+  if (auto why = other_terms(before.manifest, after.manifest)) return std::unexpected(std::move(*why));
+  if (!before.steps || !after.steps) return std::unexpected("one of the profiles timed no step without the profiler");
+  const auto noise = profile::noise(*before.steps, *after.steps, kError);
+  const Ns was = before.steps->level(), is = after.steps->level();
+  if (!noise || was <= Ns{} || is <= Ns{}) return std::unexpected("one step alone tells no time");
+  const auto ratio = [&](Ns time) { return static_cast<double>(std::max(time, Ns{1}).count()) / static_cast<double>(was.count()); };
+  return Step{.ratio = {.ratio = ratio(is), .low = ratio(is - *noise), .high = ratio(is + *noise)}, .was = was, .now = is};
 }
 
 // Applied changes that nothing was said of since, each with the place of its record; of the same change the last.
@@ -187,13 +231,13 @@ std::optional<std::string> edited_text(const std::string& text, std::vector<lab:
 
 std::expected<Step, std::string> judged(const std::vector<lab::SourceEdit>& edits, const Ran& before, const Ran& after) {
   if (auto why = other_texts(edits, before, after)) return std::unexpected(std::move(*why));
-  if (auto why = other_terms(before.manifest, after.manifest)) return std::unexpected(std::move(*why));
-  if (!before.steps || !after.steps) return std::unexpected("one of the profiles timed no step without the profiler");
-  const auto noise = profile::noise(*before.steps, *after.steps, kError);
-  const Ns was = before.steps->level(), is = after.steps->level();
-  if (!noise || was <= Ns{} || is <= Ns{}) return std::unexpected("one step alone tells no time");
-  const auto ratio = [&](Ns time) { return static_cast<double>(std::max(time, Ns{1}).count()) / static_cast<double>(was.count()); };
-  return Step{.ratio = {.ratio = ratio(is), .low = ratio(is - *noise), .high = ratio(is + *noise)}, .was = was, .now = is};
+  if (before.manifest.samples_per_step != after.manifest.samples_per_step) return std::unexpected("a step has another number of samples");
+  return step_of(before, after);
+}
+
+std::expected<Step, std::string> judged_size(const Ran& before, const Ran& after) {
+  if (auto why = other_than_a_number(before, after)) return std::unexpected(std::move(*why));
+  return step_of(before, after);
 }
 
 Result<std::vector<Record>> take_up_seen(const fs::path& bundle) {
@@ -202,7 +246,6 @@ Result<std::vector<Record>> take_up_seen(const fs::path& bundle) {
   if (!ledger) return std::unexpected(ledger.error());
   std::vector<Record> added;
   const std::vector<Record> open = open_changes(*ledger);
-  if (open.empty()) return added;
   const std::vector<fs::path> all = profile::bundles_in(store);
   for (const Record& applied : open) {
     // A ledger is data: its ids name folders of the store and nothing else.
@@ -218,12 +261,17 @@ Result<std::vector<Record>> take_up_seen(const fs::path& bundle) {
     if (auto kept = add(file, record); !kept) return std::unexpected(kept.error());
     added.push_back(std::move(record));
   }
+  for (Record& record : seen_size(*ledger, all, bundle)) {
+    if (auto kept = add(file, record); !kept) return std::unexpected(kept.error());
+    if (record.event == Event::seen) added.push_back(std::move(record));
+  }
   return added;
 }
 
 std::string sentence(const Record& seen) {
   if (seen.event != Event::seen) return fmt::format("{} is not counted as seen in {}: {}", seen.kind, seen.after, seen.reason);
-  return fmt::format("{} is in this profile: {} → {}, {}", seen.kind, format::readable(seen.step_was), format::readable(seen.step),
+  const std::string_view what = seen.kind == kBatchSize ? "The predicted batch size" : std::string_view(seen.kind);
+  return fmt::format("{} is in this profile: {} → {}, {}", what, format::readable(seen.step_was), format::readable(seen.step),
                      change_in_words(*seen.ratio));
 }
 

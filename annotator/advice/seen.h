@@ -41,7 +41,15 @@ struct Step {
 // Whether the later profile differs by these edits alone, and what its step takes; the error: why it does not count.
 std::expected<Step, std::string> judged(const std::vector<lab::SourceEdit>& edits, const Ran& before, const Ran& after);
 
-// Adds `seen` or `unseen` for each applied change of the workspace whose next profile is there. The records that were added.
+// The same of another batch size: one number of the command or of its texts is another one, and nothing else.
+std::expected<Step, std::string> judged_size(const Ran& before, const Ran& after);
+
+// Kinds of predictions that are of no kind of change: of another batch size, of what somebody typed.
+inline constexpr std::string_view kBatchSize = "batch_size", kEditedLayers = "edited_layers";
+
+// Adds `seen` or `unseen` for each applied change of the workspace whose next profile is there; and where this profile has a batch size
+// that was predicted from the last one of another size, what was predicted and what came of it. The records that were added and tell
+// something.
 Result<std::vector<Record>> take_up_seen(const std::filesystem::path& bundle);
 
 // "fused_optimizer is in this profile: 41.8 ms → 36.4 ms, −12.9 % (−15.0…−10.8)"

@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "annotator/advice/edits/edits.h"
+#include "annotator/advice/seen.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "server/lab/suggestions.h"
 
 namespace hotlens::lab {
 namespace {
+
+namespace fs = std::filesystem;
 
 // What a rule tells before anything was replayed. `at_best`: a bound, in place of a time.
 advice::Record foretold(WhatIf item, const std::optional<double>& at_best, const std::string& profile,
@@ -66,6 +69,22 @@ Result<void> keep_applied(const advice::Suggestion& suggestion) {
     if (!kept) return kept;
   }
   return advice::add(advice::ledger_of(suggestion.bundle), record_of(item, profile, suggestion.bundle, advice::Event::applied));
+}
+
+Result<void> keep_settled(const SettledEdit& edit) {
+  const auto ratio = [&](Ns time) { return static_cast<double>(time.count()) / static_cast<double>(edit.step_was.count()); };
+  WhatIf item{.kind = std::string(advice::kEditedLayers), .title = {}, .evidence = {}, .assumes = {}, .modules = {}, .parts = {}};
+  item.where = edit.where;
+  item.time = Ratio{ratio(edit.predicted.step), ratio(edit.predicted.low), ratio(edit.predicted.high)};
+  const fs::path ledger = advice::ledger_of(edit.after);
+  const auto predicted = advice::add(ledger, record_of(item, edit.before, edit.after, advice::Event::predicted));
+  if (!predicted) return predicted;
+  advice::Record seen = record_of(item, edit.before, edit.after, advice::Event::seen);
+  seen.after = edit.after.filename().string();
+  seen.ratio = Ratio{ratio(edit.measured), ratio(edit.measured), ratio(edit.measured)};
+  seen.step_was = edit.step_was;
+  seen.step = edit.measured;
+  return advice::add(ledger, seen);
 }
 
 }  // namespace hotlens::lab

@@ -7,6 +7,7 @@
 #include "annotator/advice/ledger.h"
 #include "annotator/advice/suggestion.h"
 #include "annotator/common/error.h"
+#include "annotator/lab/predict/batch_sizes.h"
 #include "annotator/lab/whatif/outcome.h"
 
 namespace hotlens::lab {
@@ -18,5 +19,15 @@ advice::Record record_of(const profile::Finding& finding, const std::string& pro
 
 // An editor made the edit of a suggestion: the ledger has it as applied. The edit is found again in the texts that ran.
 Result<void> keep_applied(const advice::Suggestion& suggestion);
+
+// What was predicted of edits that somebody typed, and what the next profile has: both go into the ledger of the two.
+struct SettledEdit {
+  std::string before;  // the profile that it was predicted from, by id
+  std::filesystem::path after;
+  SourceLine where;
+  Ns step_was{}, measured{};
+  StepTime predicted;
+};
+Result<void> keep_settled(const SettledEdit& edit);
 
 }  // namespace hotlens::lab

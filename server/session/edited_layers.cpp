@@ -9,6 +9,7 @@
 #include "annotator/common/format.h"
 #include "annotator/common/own_program.h"
 #include "server/features/format.h"
+#include "server/lab/kept.h"
 #include "server/session/convert.h"
 
 namespace hotlens::session {
@@ -156,11 +157,29 @@ const std::vector<EditNote>& EditedLayers::of(const Document& document) {
   // What was predicted has been measured, or another profile was chosen, which says nothing of it.
   const auto measured = shown->plain_step ? shown->plain_step : shown->profiled_step;
   const bool of_this_text = held.time && measured && is_as_executed(document);
-  held.notes = of_this_text ? settled_notes(std::move(held.notes), *held.time, *measured) : std::vector<EditNote>();
+  if (of_this_text) settle(document, held, *measured);
+  if (!of_this_text) held.notes.clear();
   held.profile = shown->id;
   held.time.reset();
   show(document, held.notes);
   return held.notes;
+}
+
+// Files that were edited together share one prediction.
+void EditedLayers::settle(const Document& document, Notes& held, Ns measured) {
+  held.notes = settled_notes(std::move(held.notes), *held.time, measured);
+  const profile::Profile& shown = *document.profile();
+  const std::string both = held.profile + " " + shown.id;
+  if (held.notes.empty() || shown.folder.empty() || held.step_was <= Ns{} || std::exchange(settled_, both) == both) return;
+  loop_.work([edit = lab::SettledEdit{.before = held.profile,
+                                      .after = shown.folder,
+                                      .where = {document.path().string(), held.notes.front().line},
+                                      .step_was = held.step_was,
+                                      .measured = measured,
+                                      .predicted = *held.time}] { return lab::keep_settled(edit); },
+             [this](const Result<void>& kept) {
+               if (!kept) client_.log("the ledger is as it was: " + kept.error().message);
+             });
 }
 
 // All documents of the profile that are whole.
@@ -322,7 +341,7 @@ void EditedLayers::keep(const lab::EditedStep& step, const std::string& profile,
     if (notes.empty()) {
       notes_.erase(uri);
     } else {
-      notes_[uri] = {.version = version, .profile = profile, .time = step.time, .notes = std::move(notes)};
+      notes_[uri] = {.version = version, .profile = profile, .time = step.time, .step_was = step.step_was, .notes = std::move(notes)};
     }
   }
   if (changed) events_.changed();

@@ -85,6 +85,7 @@ class EditedLayers {
     std::int64_t version = 0;
     std::string profile;  // by id: it was predicted from this one
     std::optional<lab::StepTime> time;
+    Ns step_was{};
     std::vector<EditNote> notes;
   };
   // The same text of all open documents has the same answer, for a while: other files may change on the disk.
@@ -108,6 +109,7 @@ class EditedLayers {
   void on_end(Active& active, const runs::RunEnd& end);
   void keep(const lab::EditedStep& step, const std::string& profile, const Versions& versions);
   void show(const Document& document, const std::vector<EditNote>& notes);
+  void settle(const Document& document, Notes& held, Ns measured);
   void offer_to_build();
 
   Loop& loop_;
@@ -123,6 +125,7 @@ class EditedLayers {
   std::map<std::string, Failures> failures_;  // by the profile's id
   std::map<std::string, Kept> kept_;          // by profile and texts
   std::map<std::string, Notes> notes_;        // by URI
+  std::string settled_;                       // the profiles of the prediction that the ledger has had last
 };
 
 }  // namespace hotlens::session

@@ -33,7 +33,7 @@ const BUTTONS: readonly (readonly [command: Command, text: string])[] = [
   ['zoom out', '−'],
   ['fit', 'fit'],
   ['sum', 'sum'],
-  ['compare steps', 'compare'],
+  ['compare steps', 'against usual'],
   ['unfold', 'unfold'],
   ['code', 'code'],
   ['export picture', 'SVG'],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ask, record
+from conftest import HOTLENS, ask, record
 
 Copied = Callable[[str], Path]
 
@@ -56,6 +57,15 @@ def test_one_run_with_another_batch_size_beside_it_is_enough(shared: Path, tmp_p
     document = predicted(tmp_path, "24")
     assert sorted(check["batch_size"] for check in document["self_check"]) == [6, 8]
     assert {point["batch_size"]: point for point in document["points"]}[24]["peak_bytes"] == real
+
+    # A run of that size says what came of the prediction, and the ledger keeps it: once.
+    record(tmp_path, "vision", 24)
+    told = subprocess.run([HOTLENS, "report", "--track-record", "--format", "json"], cwd=tmp_path, capture_output=True, check=True)
+    (outcome,) = json.loads(told.stdout)["outcomes"]
+    assert outcome["kind"] == "batch_size" and outcome["method"] == "replay" and outcome["step_ns"] > 0
+    assert outcome["predicted"]["low"] < outcome["predicted"]["ratio"] < outcome["predicted"]["high"]
+    ledger = (tmp_path / ".hotlens/ledger.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in ledger] == ["predicted", "seen"]
 
 
 def test_points_are_in_order_and_times_grow_with_the_batch(shared: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -165,6 +166,12 @@ def test_a_new_profile_ends_the_prediction_and_tells_both_numbers(typist: Typist
     assert until(lambda: "Predicted ≈" in typist.hover(3))
     assert re.search(r"Predicted ≈ [\d.]+ [µm]?s .*, measured [\d.]+ [µm]?s", typist.hover(3).replace("\\", ""))
     assert "≈" not in typist.hint(3) + typist.hint(4)
+    ledger = typist.path.parent / ".hotlens/ledger.jsonl"
+    assert until(lambda: ledger.exists() and ledger.read_text().count("\n") == 2)
+    predicted, seen = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert (predicted["event"], seen["event"], predicted["kind"], seen["kind"]) == ("predicted", "seen", "edited_layers", "edited_layers")
+    assert predicted["low"] < predicted["ratio"] < predicted["high"] and seen["ratio"] == seen["step_ns"] / seen["step_was_ns"]
+    assert predicted["file"] == str(typist.path) and predicted["line"] == 3
 
 
 def test_an_answer_that_failed_costs_no_other_answer(typist: Typist) -> None:

@@ -52,6 +52,33 @@ TEST_CASE("a change that was taken back, or has company, is not counted, and it 
   CHECK(why(other) == "new.py is new in it");
 }
 
+TEST_CASE("another batch size is one number of the command or of a text, and nothing else") {
+  const Ran before = ran("loader(x, 32)\n", 1000);
+  const auto why_not = [&](const Ran& after) {
+    const auto step = judged_size(before, after);
+    return step ? "" : step.error();
+  };
+  Ran after = ran("loader(x, 320)\n", 2000);
+  after.manifest.samples_per_step = 320;
+  REQUIRE(judged_size(before, after));
+  CHECK(judged_size(before, after)->ratio.ratio == Approx(2.0).epsilon(0.01));
+  CHECK(why_not(before) == "not one number alone is another one");
+  CHECK(why_not(ran("loader(x, n)\n", 2000)) == "train.py was changed elsewhere as well");
+  CHECK(why_not(ran("loader(y, 48)\n", 2000)) == "train.py was changed elsewhere as well");
+  Ran by_argument = ran("loader(x, 32)\n", 2000);
+  by_argument.manifest.argv = {"train.py", "--batch-size", "64"};
+  CHECK(why_not(by_argument) == "it is another command");
+  Ran small = by_argument;
+  small.manifest.argv.back() = "8";
+  CHECK(judged_size(small, by_argument));
+  small.manifest.torch = "2.9.0";
+  CHECK_FALSE(judged_size(small, by_argument));
+  small = by_argument;
+  small.manifest.argv.back() = "8";
+  small.files.at("/w/train.py") = {.sha256 = "other", .text = "loader(x, 33)\n"};
+  CHECK(judged_size(small, by_argument).error() == "not one number alone is another one");
+}
+
 TEST_CASE("a profile under other terms is not counted") {
   Ran other = ran(kEdited, 800);
   other.manifest.threads = 4;
