@@ -8,13 +8,16 @@ tensor.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils import checkpoint
 
 START = "replay.start"
 
@@ -71,11 +74,38 @@ class Replay:
                 self.keep(number, each)
 
     def run(self) -> None:
-        for operator in self.program["operators"]:
+        operators = iter(self.program["operators"])
+        for operator in operators:
+            if operator["op"] == "hotlens::block":
+                self.block(list(itertools.takewhile(lambda o: o["op"] != "hotlens::block_end", operators)))
+            else:
+                self.run_one(operator)
+
+    def run_one(self, operator: dict[str, Any]) -> None:
+        try:
+            self.step(operator)
+        except Exception as error:
+            raise RuntimeError(f"{operator}: {error}") from error
+
+    def block(self, operators: list[dict[str, Any]]) -> None:
+        """As torch.utils.checkpoint runs them: with nothing kept but what is here now."""
+        given = {number: self.tensors[number] for o in operators for number in numbers(o["args"]) if number in self.tensors}
+
+        def again() -> None:
+            whole, self.tensors = self.tensors, dict(given)
             try:
-                self.step(operator)
-            except Exception as error:
-                raise RuntimeError(f"{operator}: {error}") from error
+                for operator in operators:
+                    if operator["op"] == "hotlens::free":
+                        operator = {**operator, "args": [number for number in operator["args"] if number in self.tensors]}
+                    self.step(operator)  # an exception may be how checkpoint ends it
+            finally:
+                self.tensors = whole
+
+        around = checkpoint._checkpoint_without_reentrant_generator(again)
+        next(around)
+        for operator in operators:
+            self.run_one(operator)
+        next(around, None)
 
     def step(self, operator: dict[str, Any]) -> None:
         name, args = operator["op"], operator["args"]
@@ -118,6 +148,15 @@ class Replay:
             result = function(*self.value(operator["args"]), **self.value_of(operator["kwargs"]))
         assert shapes(result) == operator["shapes"], f"{shapes(result)} is not {operator['shapes']}"
         self.keep(operator["out"], result)
+
+
+def numbers(value: Any) -> Iterator[int]:
+    """Of the tensors that arguments name."""
+    if isinstance(value, list):
+        for each in value:
+            yield from numbers(each)
+    elif isinstance(value, dict) and "t" in value:
+        yield value["t"]
 
 
 def fill(tensor: torch.Tensor, row: dict[str, Any]) -> None:

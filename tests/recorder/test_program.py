@@ -191,6 +191,28 @@ def test_the_replay_holds_what_the_step_held_to_the_byte(tmp_path: Path, model: 
     assert found["format"] == 1 and found["device"] == "cpu" and found["threads"] == 1
 
 
+CHECKPOINT = "from torch.utils.checkpoint import checkpoint\n"
+CHECKPOINTED = (
+    CHECKPOINT
+    + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Dropout(0.1), nn.Linear(128, 64)) for _ in range(4))
+        self.head = nn.Linear(64, 3)
+
+    def forward(self, x):
+        mask = x > 0
+        for number, block in enumerate(self.blocks):
+            x = block(x) if number == 2 else checkpoint(lambda h: h + block(h) * mask, x, use_reentrant=False)
+        return self.head(x)
+
+
+model = Net()
+data = lambda: (torch.randn(500, 64), torch.randint(0, 3, (500,)))
+compute = lambda x, y: F.cross_entropy(model(x), y)
+"""
+)
 ODD = {
     "gradients stay, and are set to zero": SMALL + OPTIMIZERS["SGD"] + LOOP.replace("zero_grad()", "zero_grad(set_to_none=False)"),
     "gradients are cut, and cleared last": SMALL
@@ -227,6 +249,14 @@ ODD = {
     )
     + OPTIMIZERS["SGD"]
     + LOOP,
+    "checkpointed blocks": CHECKPOINTED + OPTIMIZERS["AdamW"] + LOOP,
+    "checkpointed blocks under autocast, with a validation": CHECKPOINTED
+    + OPTIMIZERS["SGD"]
+    + LOOP.replace(
+        "    loss = compute(*batch)\n",
+        "    with torch.autocast('cpu', torch.bfloat16):\n        loss = compute(*batch)\n"
+        "    with torch.no_grad():\n        compute(*(of[:9] for of in batch))\n",
+    ),
     "an input that wants a gradient": SMALL.replace("model(x)", "model(x.requires_grad_())") + OPTIMIZERS["SGD"] + LOOP,
 }
 
@@ -387,10 +417,23 @@ class Twice(torch.autograd.Function):
         return gradient * 2
 
 """
-CHECKPOINT = "from torch.utils.checkpoint import checkpoint\n"
 REFUSED = {
     "custom autograd function Twice": FUNCTION + SMALL.replace("model(x)", "Twice.apply(model(x))"),
-    "checkpointing": CHECKPOINT + SMALL.replace("model(x)", "checkpoint(model, x, use_reentrant=False)"),
+    "custom autograd function CheckpointFunction": CHECKPOINT
+    + SMALL.replace("model(x)", "checkpoint(model, x.requires_grad_(), use_reentrant=True)"),
+    "blocks within blocks": CHECKPOINT
+    + "again = lambda x: checkpoint(model, x, use_reentrant=False)\n"
+    + SMALL.replace("model(x)", "checkpoint(again, x, use_reentrant=False)"),
+    "keeps a part of what": CHECKPOINT
+    + "from torch.utils.checkpoint import create_selective_checkpoint_contexts as contexts\n"
+    + "keep = lambda: contexts([torch.ops.aten.addmm.default])\n"
+    + SMALL.replace("model(x)", "checkpoint(model, x, use_reentrant=False, context_fn=keep)"),
+    "does not stop early": CHECKPOINT
+    + SMALL.replace("compute = lambda", "torch.utils.checkpoint._enable_checkpoint_early_stop = False\ncompute = lambda").replace(
+        "model(x)", "checkpoint(model, x, use_reentrant=False)"
+    ),
+    "hooks on saved tensors": SMALL
+    + "whole = compute\ndef compute(x, y):\n    with torch.autograd.graph.save_on_cpu():\n        return whole(x, y)\n",
     "aten::index returns depends on values": SMALL.replace("model(x)", "model(x)[y > -1]"),
     "how much aten::index_put_ writes depends on values": SMALL.replace("model(x)", "zeroed(model(x))")
     + "def zeroed(h):\n    h = h.clone()\n    h[h < 0] = 0\n    return h\n",
@@ -467,11 +510,13 @@ def test_nothing_of_the_recording_stays_in_torch(tmp_path: Path) -> None:
 def look():
     from torch.autograd.graph import saved_tensors_hooks
     from torch.nn.modules import module
+    from torch.utils import checkpoint
     from torch.utils.data import dataloader
     values = (torch.autograd._engine_run_backward, vars(torch.autograd.Function)["apply"], torch.clear_autocast_cache,
               saved_tensors_hooks.__enter__, torch.Tensor.register_hook, torch._ops.HigherOrderOperator.__call__,
               torch._ops.OpOverload._get_dispatch, torch.optim.Optimizer.zero_grad, torch.nn.Module.zero_grad,
-              dataloader._SingleProcessDataLoaderIter._next_data, torch._functorch.vmap._vmap_increment_nesting)
+              dataloader._SingleProcessDataLoaderIter._next_data, torch._functorch.vmap._vmap_increment_nesting,
+              checkpoint._checkpoint_without_reentrant_generator)
     key = torch._C.DispatchKey.PreDispatch
     return [id(v) for v in values], len(module._global_forward_hooks), torch._C._dispatch_tls_is_dispatch_key_included(key)
 before = look()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,3 +40,12 @@ class Program:
     device: str = "cpu"
     threads: int = 1
     refused: str | None = None
+
+
+def numbers_in(out: Any) -> Iterator[int]:
+    """Of the tensors that an operator returned."""
+    if isinstance(out, int):
+        yield out
+    elif isinstance(out, list):
+        for each in out:
+            yield from numbers_in(each)

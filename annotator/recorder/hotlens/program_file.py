@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from .allocator import Memory
-from .program import Operator, Program
+from .program import Operator, Program, numbers_in
 from .tensors import Known
 from .tree import Tree
 
@@ -19,7 +18,7 @@ LARGEST_BYTES = 5_000_000  # of the file
 TOO_LARGE = "its program would be larger than 5 MB"
 LONGEST_TEXT = 200  # of an attribute
 # Special operators whose arguments are numbers of tensors.
-NUMBERS_ALONE = ("hotlens::free", "hotlens::clear_gradient", "hotlens::input", "hotlens::requires_grad")
+NUMBERS_ALONE = ("hotlens::free", "hotlens::clear_gradient", "hotlens::input", "hotlens::requires_grad", "hotlens::block_end")
 # Classes of torch.nn that are not a layer themselves.
 CONTAINERS = ("torch.nn.modules.module", "torch.nn.modules.container")
 
@@ -70,17 +69,9 @@ def _numbers(program: Program) -> dict[int, int]:
     for known in program.tensors:
         numbers[known.number] = len(numbers)
     for operator in program.operators:
-        for made in _flat(operator.out):
+        for made in numbers_in(operator.out):
             numbers.setdefault(made, len(numbers))
     return numbers
-
-
-def _flat(out: Any) -> Iterable[int]:
-    if isinstance(out, int):
-        yield out
-    elif isinstance(out, list):
-        for each in out:
-            yield from _flat(each)
 
 
 # -- modules

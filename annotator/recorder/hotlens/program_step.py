@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .batch_making import STAGES, BatchMaking
+from .blocks import Blocks
 from .interception import Interception
 from .operands import Operands, shapes, tensors_in
 from .patches import Method
@@ -39,6 +40,7 @@ class ProgramStep:
         self._surroundings = Surroundings(self, self._interception)
         self._operands = Operands(self._tensors, self.special, self._own)
         self._batch_making = BatchMaking(self._tensors, self.special)
+        self._blocks = Blocks(self.program, self.special)
         self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
 
     # -- start and stop
@@ -79,6 +81,14 @@ class ProgramStep:
         """In a forked child."""
         self.recording = False
         self._interception.stop()
+
+    def begin_block(self) -> None:
+        if self.recording:
+            self._blocks.begin()
+
+    def end_block(self) -> None:
+        if self.recording:
+            self._blocks.end()
 
     def refuse(self, why: str) -> None:
         if self.recording:

@@ -14,11 +14,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Callable, Protocol
 
+from . import blocks
 from .interception import Interception
 from .operands import tensors_in
 from .patches import Method, Patches
 
-CHECKPOINTED = "it uses activation checkpointing or other hooks on saved tensors, whose second forward pass a replay does not make"
+CHECKPOINTED = "it uses hooks on saved tensors, or activation checkpointing whose second forward pass a replay does not make"
 TRANSFORMED = "the model runs within torch.func (vmap, grad), where one operator works for many tensors"
 # Nestings of torch.func, by the module that opens and closes them.
 TRANSFORMS = {"vmap": ("vmap",), "eager_transforms": ("grad", "jvp", "func")}
@@ -41,6 +42,12 @@ class Listener(Protocol):
 
     def special(self, name: str, args: list[Any], **kwargs: Any) -> Any:
         """Adds an operator of ours."""
+
+    def begin_block(self) -> None:
+        """What is called from here keeps nothing for the backward pass and runs again in it."""
+
+    def end_block(self) -> None:
+        """The block that is open."""
 
     def refuse(self, why: str) -> None:
         """The step cannot be replayed."""
@@ -106,6 +113,7 @@ class Surroundings:
             put(owner, "zero_grad", self._within_stage("zero_grad"))
         self._patch_function()
         self._patch_transforms()
+        self._patch_checkpointing()
         self._handles += [
             register_module_forward_pre_hook(self._module_entered),
             register_module_forward_hook(self._module_left, always_call=True),
@@ -123,6 +131,49 @@ class Surroundings:
     def forget(self) -> None:
         """Of calls that are open; later, because what the step has let go of is noted where it was."""
         self._calls.clear()
+
+    def _patch_checkpointing(self) -> None:
+        module = importlib.import_module(blocks.MODULE)
+        if hasattr(module, blocks.FORWARD):
+            self._patches.put(module, blocks.FORWARD, self._block)
+
+    def _block(self, forward: Method) -> Method:
+        """`forward` runs up to where the block begins, and from where it has ended."""
+
+        def block(*args: Any, **kwargs: Any) -> Iterator[None]:
+            import torch
+
+            around = forward(*args, **kwargs)
+            marked = self._listener.recording and self.seen and torch.is_grad_enabled()
+            with self.without_seeing():
+                next(around)
+            if marked:
+                with self._listener.guarded():
+                    self._begin_block(blocks.keeps_its_inputs_alone(forward, args, kwargs))
+            try:
+                yield
+            except BaseException as error:
+                if marked:
+                    self._listener.refuse(CHECKPOINTED)
+                around.throw(error)
+                raise
+            if marked:
+                with self._listener.guarded():
+                    self._listener.flush()
+                    self._listener.end_block()
+            with self.without_seeing():
+                next(around, None)
+
+        return block
+
+    def _begin_block(self, alone: bool) -> None:
+        if not alone:
+            return self._listener.refuse(blocks.SELECTIVE)
+        if not self._listener.begun:
+            with self._interception.paused():
+                self._listener.begin()
+        self._listener.flush()
+        self._listener.begin_block()
 
     def _patch_transforms(self) -> None:
         for name, kinds in TRANSFORMS.items():
