@@ -386,6 +386,35 @@ def test_what_tells_the_allocator_of_another_stream_is_no_operator(tmp_path: Pat
     assert "aten::record_stream" not in names(found)
 
 
+GIVEN = (
+    SMALL.replace("model(x), y)", "model(x) + counted(y), y)").replace("torch.randint(0, 3, (6,))", "torch.randperm(6) % 3")
+    + """
+def counted(y):
+    classes, counts = torch.unique(y, return_counts=True)
+    chosen = y[y > {least}]
+    return counts.sum() + torch.zeros(6, 3).index_add(0, chosen, torch.ones(len(chosen), 3)) + torch.nonzero(classes).sum()
+
+
+torch.manual_seed({seed})
+"""
+)
+
+
+def test_what_values_alone_give_a_size_is_given_where_no_gradient_flows_through(tmp_path: Path) -> None:
+    """Two steps are the same where it has the same size, whatever the values are."""
+    programs = []
+    for least, seed in ((-1, 1), (-1, 2), (0, 1)):
+        (folder := tmp_path / f"{least}.{seed}").mkdir()
+        text = HEAD + GIVEN.format(least=least, seed=seed) + OPTIMIZERS["SGD"] + LOOP
+        programs.append(check_replay(record_text(folder, text, ["--keep-going"])))
+    given = [[o["kwargs"]["sizes"] for o in found["operators"] if "sizes" in o["kwargs"]] for found in programs]
+    assert given[0] == ["[3]", "[0]", "[3]", "[6]", "[2, 1]"] == given[1]
+    assert given[2] == ["[3]", "[0]", "[3]", "[4]", "[2, 1]"]
+    assert not {"aten::index", "aten::nonzero", "aten::_unique2"} & set(names(programs[0]))
+    assert same.difference(*programs[:2]) is None
+    assert "hotlens::input" in (same.difference(programs[0], programs[2]) or "")
+
+
 ROLLOUT = """\
 def rollout():
     with torch.no_grad():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .program import BEGIN, END, OWN, TWICE, Program
+from .program import BEGIN, END, INPUT, OWN, TWICE, Program
 
 CPU, CUDA = 0, 1  # `Device Type` of a memory event
 CUDA_BLOCK_BYTES = 512  # the caching allocator gives whole blocks
@@ -31,7 +31,7 @@ def memory(path: str, program: Program) -> Memory:
 
 def start_bytes(program: Program) -> int:
     """Each memory once, as the allocator counts it; what comes during the step is not there yet."""
-    later = {n for operator in program.operators if operator.op == "hotlens::input" for n in operator.args}
+    later = {n for operator in program.operators if operator.op == INPUT for n in operator.args}
     storages = {
         known.storage: int(known.facts["storage_bytes"])
         for known in program.tensors

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Callable
 
 from .operands import note_view, tensors_in
-from .program import Operator, Program
+from .program import INPUT, Operator, Program
 from .tensors import Tensors, why_not
 
 # Of a tensor that was there before and is nobody's, these take a part: it is a set of data.
@@ -63,7 +63,7 @@ class BatchMaking:
             base = self._tensors.sharing(tensor)
             if base is None:
                 known = self._tensors.adopt(tensor)
-                noted = self._special("hotlens::input", [known.number])
+                noted = self._special(INPUT, [known.number])
             else:
                 known = self._tensors.add(tensor)
                 known.base = base

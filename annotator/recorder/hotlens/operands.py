@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Callable
 
-from .program import Operator
+from .program import INPUT, Operator
 from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, own_class, why_not
 
 
@@ -82,7 +82,7 @@ class Operands:
             return self._alias(tensor, same)
         known = self._tensors.adopt(tensor)
         if self._tensors.whole:
-            self._special("hotlens::input", [known.number])
+            self._special(INPUT, [known.number])
         return known
 
     def _alias(self, tensor: Any, same: Known) -> Known:

@@ -11,6 +11,7 @@ from .tensors import Known, Role
 BEGIN, END, OWN = "hotlens.begin", "hotlens.end", "hotlens.own"  # ranges in the trace
 # Around an operator that gets a number for a tensor: Python made a tensor of it before the interception, and one is made anew.
 TWICE = "hotlens.twice#"  # and the bytes
+INPUT = "hotlens::input"  # the operator that makes nothing: tensors come to be here
 COMPILED = "torch.compile makes one piece of what it compiles. Profile once with TORCH_COMPILE_DISABLE=1"
 SEVERAL = "several processes train together, and what they send each other cannot be replayed"
 

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from .allocator import Memory
-from .program import Operator, Program, numbers_in
+from .program import INPUT, Operator, Program, numbers_in
 from .tensors import Known
 from .tree import Tree
 
@@ -18,7 +18,7 @@ LARGEST_BYTES = 5_000_000  # of the file
 TOO_LARGE = "its program would be larger than 5 MB"
 LONGEST_TEXT = 200  # of an attribute
 # Special operators whose arguments are numbers of tensors.
-NUMBERS_ALONE = ("hotlens::free", "hotlens::clear_gradient", "hotlens::input", "hotlens::requires_grad", "hotlens::block_end")
+NUMBERS_ALONE = ("hotlens::free", "hotlens::clear_gradient", INPUT, "hotlens::requires_grad", "hotlens::block_end")
 # Classes of torch.nn that are not a layer themselves.
 CONTAINERS = ("torch.nn.modules.module", "torch.nn.modules.container")
 

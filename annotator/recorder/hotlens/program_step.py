@@ -15,7 +15,7 @@ from .blocks import Blocks
 from .interception import Interception
 from .operands import Operands, shapes, tensors_in
 from .patches import Method
-from .program import BEGIN, END, OWN, TWICE, Operator, Program
+from .program import BEGIN, END, INPUT, OWN, TWICE, Operator, Program
 from .surroundings import Surroundings
 from .tensors import Known, Tensors, Unreplayable, dtype_name, why_not
 
@@ -199,12 +199,31 @@ class ProgramStep:
         self.flush()
         if len(self.program.operators) >= MOST_OPERATORS:
             raise Unreplayable(f"the step calls more than {MOST_OPERATORS} operators")
-        _check_sizes_are_known(operator, args)
+        reason = sizes_by_values(operator, args)
+        if reason is not None:
+            if not self._can_be_given(operator, args, kwargs):
+                raise Unreplayable(reason)
+            return Operator(INPUT, "", [], {}, stage=self._surroundings.stage())
         name, _, overload = operator._schema.name, None, operator._schema.overload_name
         given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
         return self._note(Operator(name, overload, *given, stage=self._surroundings.stage()))
 
+    def _can_be_given(self, operator: Any, args: Any, kwargs: Any) -> bool:
+        """Whether what it returns may come to be here as a batch does: without it no gradient is lost."""
+        changes = operator._schema.is_mutable
+        return self._tensors.whole and not changes and not any(t.requires_grad for t in tensors_in((args, tuple(kwargs.values()))))
+
+    def _give(self, result: Any) -> None:
+        """With its sizes as text: steps with other ones are other steps, not the same at another batch size."""
+        for tensor in tensors_in((result,)):
+            reason = why_not(tensor)
+            if reason is not None:
+                raise Unreplayable(reason)
+            self.special(INPUT, [self._tensors.adopt(tensor).number], sizes=str(list(tensor.shape)))
+
     def _after(self, note: Operator, operator: Any, result: Any) -> None:
+        if note.op == INPUT:
+            return self._give(result)
         note.out = self._operands.returned(result)
         note.shapes = shapes(result)
 
@@ -310,15 +329,17 @@ def _tells_allocator(operator: Any) -> bool:
     return bool(operator._schema.name == "aten::record_stream")
 
 
-def _check_sizes_are_known(operator: Any, args: Any) -> None:
-    """Raises Unreplayable where the size of a result, or of what is written, depends on what is in a tensor."""
+def sizes_by_values(operator: Any, args: Any) -> str | None:
+    """The sentence where the size of a result, or of what is written, depends on what is in a tensor."""
     import torch
 
-    tags = getattr(torch, "Tag", None)
-    masks = operator._schema.name.startswith("aten::index") and any(
+    name = operator._schema.name
+    masks = name.startswith("aten::index") and any(
         isinstance(t, torch.Tensor) and t.dtype in (torch.bool, torch.uint8) for a in args[1:2] if isinstance(a, (list, tuple)) for t in a
     )
-    if masks and operator._schema.name.startswith("aten::index_put"):
-        raise Unreplayable(f"how much {operator._schema.name} writes depends on values (a mask)")
-    if masks or (tags is not None and tags.dynamic_output_shape in operator.tags and not operator._schema.name.startswith("aten::index")):
-        raise Unreplayable(f"the size of what {operator._schema.name} returns depends on values (a mask, unique, nonzero)")
+    if masks and name.startswith("aten::index_put"):
+        return f"how much {name} writes depends on values (a mask)"
+    tags = getattr(torch, "Tag", None)
+    if masks or (tags is not None and tags.dynamic_output_shape in operator.tags and not name.startswith("aten::index")):
+        return f"the size of what {name} returns depends on values (a mask, unique, nonzero)"
+    return None

@@ -37,7 +37,7 @@ class _Comparable:
             if operator["op"] in NUMBERS_ALONE:
                 used = sorted(str(self._name(number)) for number in operator["args"] if number not in self.unused)
                 if used:
-                    yield {**kept, "args": used}
+                    yield {**kept, "args": used, "kwargs": operator["kwargs"]}
                 continue
             kwargs = {name: self._value(value) for name, value in operator["kwargs"].items()}
             yield {**kept, "args": self._value(operator["args"]), "kwargs": kwargs, "out": self._out(operator["out"])}

@@ -47,8 +47,12 @@ tensors = lambda n: (torch.randint(500, (n, 16)), torch.randint(500, (n,)))
 # One more operator where the batch is large.
 BRANCHING = VISION.replace("nn.Dropout(0.2)", "nn.Dropout(0.2), *([nn.Tanh()] if BATCH > 6 else [])")
 
+# How many there are decides a size.
+COUNTING = TEXT.replace("return self.head(pooled)", "return self.head(pooled) + x[x >= 250].sum() / 500")
+
 SCRIPTS = {
     "vision": LOOP.format(model=VISION, clip=""),
     "text": LOOP.format(model=TEXT, clip="torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),
+    "counting": LOOP.format(model=COUNTING, clip=""),
     "branching": LOOP.format(model=BRANCHING, clip=""),
 }

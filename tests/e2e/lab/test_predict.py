@@ -157,6 +157,14 @@ def test_a_script_that_does_something_else_at_another_size_is_refused(tmp_path: 
     assert "differ" in done.stderr
 
 
+def test_sizes_that_depend_on_values_follow_no_batch_size(tmp_path: Path) -> None:
+    for batch in (6, 8):
+        record(tmp_path, "counting", batch)
+    done = ask(tmp_path, "--batch-size", "32")
+    assert done.returncode == 3
+    assert "hotlens::input" in done.stderr and "is not the same" in done.stderr
+
+
 def test_a_replay_that_is_another_step_than_the_recorded_one_predicts_nothing(copied: Copied) -> None:
     folder = copied("vision")
     for file in programs(folder):
