@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +47,30 @@ def until(true: Callable[[], bool], limit: float = LIMIT) -> bool:
 def predicts(label: str) -> bool:
     """Whether it is "18.9 → ≈ 54.0 ms": what was measured, then what is predicted."""
     return re.fullmatch(r"[\d.]+( [µmn]?s)? → ≈ [\d.]+ [µmn]?s", label) is not None
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def below(process: int) -> dict[int, str]:
+    """The command lines of the processes that it has started, and of those that these have; the outer ones first."""
+    found: dict[int, str] = {}
+    for thread in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, thread.read_text().split()):
+            with contextlib.suppress(OSError):  # gone meanwhile
+                found[child] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+                found.update(below(child))
+    return found
+
+
+def replaying(server: int) -> dict[int, str]:
+    """The prediction of an edited text and its worker, if both run."""
+    found = {process: line for process, line in below(server).items() if "--edited" in line or "hotlens-lab" in line}
+    return found if any("hotlens-lab" in line for line in found.values()) else {}
 
 
 class Typist:
@@ -183,6 +209,22 @@ def test_an_answer_that_failed_costs_no_other_answer(typist: Typist) -> None:
     program.write_bytes(whole)
     typist.types(SCRIPT.replace("512", "700"))
     assert until(lambda: predicts(typist.hint(3)))
+
+
+def test_a_keystroke_ends_the_replay_of_the_text_before(typist: Typist) -> None:
+    """The process is stopped in its replay, so that it cannot end by itself."""
+    server = typist.client.process.pid
+    running: dict[int, str] = {}
+    typist.types(SCRIPT.replace("512", "40000"))
+    assert until(lambda: bool(running.update(replaying(server)) or running))
+    *_, asked = (process for process, line in running.items() if "--edited" in line)  # the innermost
+    os.kill(asked, signal.SIGSTOP)
+    typist.types(SCRIPT.replace("512", "1024"))
+    assert until(lambda: not any(map(is_alive, running)))
+    assert until(lambda: predicts(typist.hint(3)))
+    assert "512 → 1024" in typist.hover(3)
+    typist.types(SCRIPT.replace("512", "40000"))
+    assert not predicts(typist.hint(3))  # as it would at once if it had been answered
 
 
 def test_texts_that_had_their_answer_have_it_at_once(typist: Typist) -> None:
