@@ -179,3 +179,13 @@ def test_a_budget_that_is_none_is_wrong_usage(loop: Path, budget: str) -> None:
     done = ask(loop, f"--budget={budget}")
     assert done.returncode == 2
     assert done.stdout == ""
+
+
+def test_a_script_that_checkpoints_its_layers_is_replayed_and_gets_no_curve(tmp_path: Path) -> None:
+    text = LOOP.replace("x = layer(x)", "x = checkpoint(layer, x, use_reentrant=False)")
+    (tmp_path / "train.py").write_text("from torch.utils.checkpoint import checkpoint\n" + text)
+    record(tmp_path, "train.py")
+    found = document(tmp_path, "no_dropout")
+    assert found["self_check"]["peak_bytes_replayed"] == found["self_check"]["peak_bytes_real"]
+    assert [item["kind"] for item in found["items"]] == ["no_dropout"]
+    assert [refused["kind"] for refused in found["refused"]] == ["checkpoint"]
