@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "annotator/advice/edits/edits.h"
 #include "annotator/advice/rules/rules.h"
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/harmless.h"
@@ -145,7 +146,7 @@ void add_findings(lab::WhatIfs& all, const profile::Profile& profile, const Aske
   for (const profile::Finding& finding : profile.findings) {
     const bool wanted = asked.found.empty() || std::ranges::find(asked.found, finding.kind) != asked.found.end();
     const bool there = !asked.only || (finding.line && is_at(finding.file, *finding.line, *asked.only));
-    if (wanted && there && std::ranges::find(all.items, finding.kind, &lab::WhatIf::kind) == all.items.end())
+    if (wanted && there && std::ranges::find(all.items, advice::what_if_of(finding.kind), &lab::WhatIf::kind) == all.items.end())
       all.findings.push_back(finding);
   }
 }

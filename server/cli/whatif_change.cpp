@@ -55,7 +55,7 @@ void keep(const advice::Record& record, const fs::path& bundle, const Say& say) 
 std::optional<double> losses_within(const lab::WhatIf& item) {
   double most = 0;
   for (const lab::Part& part : item.parts) {
-    const lab::Kind* kind = lab::kind_named(part.kind);
+    const lab::Kind* kind = lab::kind_named(advice::what_if_of(part.kind));
     if (kind == nullptr || !kind->losses) return std::nullopt;
     most = std::max(most, *kind->losses);
   }

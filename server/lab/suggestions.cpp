@@ -185,7 +185,7 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
   const advice::Tellings told = advice::told_of(*ledger, manifest->id);
   std::vector<const profile::Finding*> found;
   for (const profile::Finding& finding : findings) {
-    const auto known = told.find(finding.kind);
+    const auto known = told.find(std::string(advice::what_if_of(finding.kind)));
     if (known == told.end() || !known->second.predicted) found.push_back(&finding);
   }
   WhatIfAsk ask{.bundle = bundle, .wanted = {}, .python = {}, .say = [](const std::string&) {}};

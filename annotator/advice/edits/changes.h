@@ -30,6 +30,7 @@ Made model_switch(const Script& script, const profile::CheckpointSwitch& by);
 Made unbind_time(const Script& script, std::span<const std::string> paths);
 // Before the optimizer is made.
 Made cudnn_benchmark(const Script& script);
+Made tf32(const Script& script);
 // Of loops over time whose state is a product and a sum of the last one.
 Made scan_time(const Script& script);
 // Of expressions in the code of these modules' classes, and in functions of no class.

@@ -28,6 +28,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "checkpoint") return checkpoint(script, modules);
   if (kind == "unbind_time") return unbind_time(script, modules);
   if (kind == "cudnn_benchmark") return cudnn_benchmark(script);
+  if (kind == "tf32") return tf32(script);
   if (kind == "scan_time") return scan_time(script);
   if (kind == "gelu_tanh") return gelu_tanh(script, modules);
   if (kind == kKeepFreed) return no("no text of the script sets it");
@@ -125,11 +126,15 @@ std::string sentence(const NoEdit& why) {
   return why.by_hand.empty() ? why.reason : why.reason + "; by hand: " + why.by_hand;
 }
 
+std::string_view what_if_of(std::string_view kind) {
+  return kind == "lower_precision" ? "autocast_bf16" : kind;
+}
+
 std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const Sources& sources) {
   const Script script(sources);
   Edits all;
   for (const lab::Part& part : parts) {
-    auto edits = made(script, part.kind, part.modules);
+    auto edits = made(script, what_if_of(part.kind), part.modules);
     if (!edits) return std::unexpected(NoEdit{changed(sources).value_or(edits.error().reason), by_hand(part.kind)});
     if (auto wrong = merge(all, std::move(*edits))) return std::unexpected(std::move(*wrong));
   }

@@ -32,6 +32,9 @@ std::string sentence(const NoEdit& why);
 // Of a what-if that the profile's program has; of several kinds all at once.
 std::expected<Edits, NoEdit> edits_of(const std::vector<lab::Part>& parts, const Sources& sources);
 
+// The what-if that a rule advises under a name of its own: "autocast_bf16" of "lower_precision". Every other name is itself.
+std::string_view what_if_of(std::string_view kind);
+
 // Variables of the environment, by name, that a change sets where it edits no text. Empty of every other.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 Environment environment_of(const std::vector<lab::Part>& parts);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "annotator/advice/edits/changes.h"
 
@@ -84,6 +85,22 @@ Made cudnn_benchmark(const Script& script) {
   const auto made = script.optimizer_call();
   if (!made) return std::unexpected(made.error());
   return before(script, *made, "torch.backends.cudnn.benchmark = True", {"torch"});
+}
+
+Made tf32(const Script& script) {
+  constexpr auto kSettings = std::to_array<std::string_view>(
+      {"set_float32_matmul_precision", "matmul.allow_tf32", "matmul.fp32_precision", "backends.fp32_precision"});
+  if (script.sources().device != "cuda") return no("the step ran on no device that has TF32");
+  for (std::size_t file = 0; file < script.texts().size(); ++file) {
+    for (const std::string_view setting : kSettings) {
+      const std::size_t at = script.texts()[file].text().find(setting);
+      if (at == std::string::npos) continue;
+      return no("the script sets the precision of 32-bit products itself, at " + script.place(file, static_cast<std::uint32_t>(at)));
+    }
+  }
+  const auto made = script.optimizer_call();
+  if (!made) return std::unexpected(made.error());
+  return before(script, *made, "torch.set_float32_matmul_precision(\"high\")", {"torch"});
 }
 
 Made compile(const Script& script) {

@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 16> kKinds{{
+constexpr std::array<Kind, 17> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -106,6 +106,11 @@ constexpr std::array<Kind, 16> kKinds{{
     {.name = "cudnn_benchmark",
      .title = "cuDNN tries its convolutions and keeps the fastest (cudnn.benchmark)",
      .assumes = "shapes stay the same from step to step: each new one is tried again; sums may be added up in another order",
+     .where = Where::model,
+     .losses = 0.01},
+    {.name = "tf32",
+     .title = "TF32 in 32-bit products (torch.set_float32_matmul_precision(\"high\"))",
+     .assumes = "the device has TF32, as of compute capability 8; such products have 10 bits of precision instead of 23",
      .where = Where::model,
      .losses = 0.01},
     {.name = "compile",

@@ -253,6 +253,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "accumulate",
         "scan_time",
         "cudnn_benchmark",
+        "tf32",
     }
     assert "self_check" not in document
     for item in items:
@@ -268,6 +269,24 @@ def test_a_change_has_the_line_that_it_belongs_to(pictures: Path) -> None:
     assert "nn.Dropout(0.2)" in lines[row(items, "no_dropout")["line"]]
     assert row(items, "no_dropout")["modules"] == ["0.drop", "2.drop"]
     assert {Path(item["file"]).name for item in items} == {"train.py"}
+
+
+def test_tf32_is_one_line_where_the_step_ran_on_a_gpu(pictures: Path, tmp_path: Path) -> None:
+    assert row(answer(pictures, "tf32")["refused"], "tf32")["reason"].startswith("the step ran on no device that has TF32; by hand: ")
+    folder = tmp_path / "gpu"
+    subprocess.run(["cp", "-r", pictures, folder], check=True)
+    manifest = program(folder).with_name("manifest.json")
+    document = json.loads(manifest.read_text().replace(str(pictures), str(folder)))
+    manifest.write_text(json.dumps({**document, "devices": [{"name": "NVIDIA A100", "kind": "cuda"}]}))
+    model = manifest.with_name("model.json")
+    model.write_text(model.read_text().replace(str(pictures), str(folder)))
+    item = row(answer(folder, "list")["items"], "tf32")
+    assert "ratio" not in item and "no replay knows" in item["evidence"][0]["what"]
+    assert "torch.optim.Adam" in PICTURES.splitlines()[item["line"]]
+    done = ask(folder, "tf32", "--apply")
+    assert done.returncode == 0, done.stdout + done.stderr
+    added = 'torch.set_float32_matmul_precision("high")\n'
+    assert (folder / "train.py").read_text() == changed(PICTURES, [add_before_optimizer(added)])
 
 
 def test_a_sentence_for_people(pictures: Path) -> None:

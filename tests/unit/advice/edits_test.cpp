@@ -223,6 +223,26 @@ TEST_CASE("cuDNN is to try its convolutions where there are some") {
   CHECK(edited(from, "cudnn_benchmark") == "refused: the script sets cudnn.benchmark itself");
 }
 
+TEST_CASE("TF32 is allowed where the device is one that may have it and the script does not say") {
+  Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\n");
+  CHECK(edited(from, "tf32") == "refused: the step ran on no device that has TF32");
+  from.device = "cuda";
+  CHECK(edited(from, "tf32") == "import torch\ntorch.set_float32_matmul_precision(\"high\")\nopt = torch.optim.SGD(net.parameters())\n");
+  from.files[0].text = edited(from, "tf32");
+  CHECK(edited(from, "tf32") == "refused: the script sets the precision of 32-bit products itself, at train.py:2");
+  from.files[0].text = "import torch\ntorch.backends.cuda.matmul.allow_tf32 = args.tf32\nopt = torch.optim.SGD(net.parameters())\n";
+  CHECK(edited(from, "tf32").contains("32-bit products itself, at train.py:2"));
+  from.files[0].text = "import torch\ntorch.backends.cudnn.allow_tf32 = True\nopt = torch.optim.SGD(net.parameters())\n";
+  CHECK(edited(from, "tf32").contains("precision(\"high\")\nopt"));  // convolutions alone
+}
+
+TEST_CASE("16-bit products are had by autocast") {
+  Sources from = sources("import torch\nfor x in data:\n    loss = net(x)\n    loss.backward()\n");
+  from.model.stages.push_back({.site = site(2), .stage = attribution::Stage::forward});
+  CHECK(edited(from, "lower_precision") == edited(from, "autocast_bf16"));
+  CHECK(edited(from, "lower_precision").contains("    with torch.autocast("));
+}
+
 TEST_CASE("a call of blocks is checkpointed where it calls these and no others") {
   const std::string text = "import torch\nfor layer in layers:\n    x = layer(x, mask=m)\ny = self.head(x)\n";
   Sources from = sources(text);
