@@ -142,7 +142,7 @@ def run_again(module: nn.Module) -> None:
 
 OPTIMIZERS = {"foreach_optimizer", "fused_optimizer"}
 FORMULAS = {"fused_attention", "gelu_tanh", "unbind_time"}
-LAYERS = {"no_dropout", "batch_norm_eval", "gelu_to_relu", "channels_last", "autocast_bf16"}
+LAYERS = {"no_dropout", "batch_norm_eval", "no_conv_bias", "gelu_to_relu", "channels_last", "autocast_bf16"}
 LOOPS = {"none", "zeros", "zero_grad_none", "accumulate", "batch_x2", "loader_workers", "checkpoint"}
 KINDS = OPTIMIZERS | FORMULAS | LAYERS | LOOPS
 

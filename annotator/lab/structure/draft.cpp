@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "annotator/lab/structure/releases.h"
+
 namespace hotlens::lab {
 namespace {
 
@@ -23,12 +25,6 @@ void change_ids(Operator& op, const Each& each) {
   for (TensorId& id : op.out) {
     if (id != kNoTensor) id = each(id);
   }
-}
-
-Operator release(const std::vector<TensorId>& ids) {
-  Operator op{.kind = OperatorKind::free, .name = "hotlens::free", .overload = {}, .args = {}, .kwargs = {}, .out = {}};
-  for (const TensorId id : ids) op.args.emplace_back().is = TensorRef{id};
-  return op;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/insertion.h"
 #include "annotator/lab/structure/parameters.h"
-#include "annotator/lab/whatif/edits.h"
+#include "annotator/lab/structure/releases.h"
 
 namespace hotlens::layers {
 namespace {

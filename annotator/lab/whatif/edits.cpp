@@ -18,18 +18,6 @@ void replace_tensor(Value& value, TensorId was, TensorId is) {
   }
 }
 
-// Whether anything is left to let go.
-bool keep_only(Operator& release, const auto& keeps) {
-  std::erase_if(release.args, [&](const Value& value) { return !keeps(tensor_of(&value)); });
-  return !release.args.empty();
-}
-
-Operator release(std::vector<TensorId> ids) {
-  Operator op{.kind = OperatorKind::free, .name = "hotlens::free", .overload = {}, .args = {}, .kwargs = {}, .out = {}};
-  for (const TensorId id : ids) op.args.emplace_back().is = TensorRef{id};
-  return op;
-}
-
 }  // namespace
 
 const Value* argument(const Operator& op, std::size_t position, std::string_view name) {
@@ -112,38 +100,6 @@ void replace_operators(Program& program, std::vector<Replacement> replacements) 
     } else if (!inside) {
       kept.push_back(std::move(op));
     }
-  }
-  program.operators = std::move(kept);
-}
-
-void release_after_last_use(Program& program) {
-  std::vector<std::size_t> last(program.ids, 0);
-  std::vector<std::vector<TensorId>> after(program.operators.size());
-  std::size_t releases = program.operators.size();  // the last free, while only backward may follow
-  for (std::size_t at = 0; at < program.operators.size(); ++at) {
-    Operator& op = program.operators[at];
-    if (op.kind == OperatorKind::free) {
-      releases = at;
-      continue;
-    }
-    if (op.kind == OperatorKind::backward && releases + 1 == at) {
-      keep_only(program.operators[releases], [&](TensorId id) {
-        const bool made = id >= static_cast<TensorId>(program.tensors.size());
-        if (made) after[last[static_cast<std::size_t>(id)]].push_back(id);
-        return !made;
-      });
-    }
-    const auto use = [&](TensorId id) {
-      if (id != kNoTensor) last[static_cast<std::size_t>(id)] = at;
-    };
-    for_each_tensor(op, use);
-    std::ranges::for_each(op.out, use);
-  }
-  std::vector<Operator> kept;
-  for (std::size_t at = 0; at < program.operators.size(); ++at) {
-    const bool empty = program.operators[at].kind == OperatorKind::free && program.operators[at].args.empty();
-    if (!empty) kept.push_back(std::move(program.operators[at]));
-    if (!after[at].empty()) kept.push_back(release(std::move(after[at])));
   }
   program.operators = std::move(kept);
 }

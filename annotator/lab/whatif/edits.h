@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "annotator/common/format.h"
+#include "annotator/lab/structure/releases.h"
 #include "annotator/lab/whatif/kinds.h"
 
 namespace hotlens::lab {
@@ -41,9 +42,5 @@ struct Replacement {
 std::size_t library_operators(const Program& program, const Replacement& replacement);  // in the range
 // In order, without overlap.
 void replace_operators(Program& program, std::vector<Replacement> replacements);
-
-// Tensors that the list lets go right before a backward pass, when only the graph kept them: let go after their last use instead, as Python
-// did.
-void release_after_last_use(Program& program);
 
 }  // namespace hotlens::lab

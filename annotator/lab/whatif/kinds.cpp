@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 17> kKinds{{
+constexpr std::array<Kind, 18> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -54,6 +54,14 @@ constexpr std::array<Kind, 17> kKinds{{
      .where = Where::modules,
      .error = 0.04,
      .edit = batch_norm_eval},
+    {.name = "no_conv_bias",
+     .title = "No bias before a batch norm (bias=False)",
+     .assumes =
+         "batch norms in training take the bias off again; weights that were saved before have biases that the model has no more, and "
+         "first weights of a seed are others",
+     .where = Where::modules,
+     .error = 0.04,
+     .edit = no_conv_bias},
     {.name = "zero_grad_none",
      .title = "zero_grad(set_to_none=True)",
      .assumes = "nothing reads a gradient between zero_grad() and backward()",

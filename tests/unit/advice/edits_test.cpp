@@ -223,6 +223,45 @@ TEST_CASE("cuDNN is to try its convolutions where there are some") {
   CHECK(edited(from, "cudnn_benchmark") == "refused: the script sets cudnn.benchmark itself");
 }
 
+TEST_CASE("layers before a batch norm lose their bias where all that the call makes do") {
+  const auto text_of = [](const std::string& call) { return "import torch\nfrom torch import nn\nconv = " + call + "\n"; };
+  const auto with_layers = [](const std::string& text, const std::vector<std::string>& paths) {
+    Sources from = sources(text);
+    for (const std::string& path : paths) {
+      profile::ModelModule module;
+      module.path = path;
+      module.class_name = text.contains("Linear(") ? "Linear" : "Conv2d";
+      module.attached = site(2);
+      from.model.modules.push_back(std::move(module));
+    }
+    return from;
+  };
+  const auto biasless = [&](const std::string& call) { return edited(with_layers(text_of(call), {"a"}), "no_conv_bias", {"a"}); };
+  CHECK(biasless("nn.Conv2d(3, 8, 3, padding=1)") == text_of("nn.Conv2d(3, 8, 3, padding=1, bias=False)"));
+  CHECK(biasless("nn.Conv2d(3, 8, 3, bias=True)") == text_of("nn.Conv2d(3, 8, 3, bias=False)"));
+  CHECK(biasless("nn.Conv2d(3, 8, 3, 1, 1, 1, 1, True)") == text_of("nn.Conv2d(3, 8, 3, 1, 1, 1, 1, False)"));
+  CHECK(biasless("nn.Linear(3, 8, True)") == text_of("nn.Linear(3, 8, False)"));
+  CHECK(biasless("nn.Conv2d(3, 8, 3, bias=has_bias)").contains("its bias is an expression: `has_bias`"));
+
+  const std::string text = text_of("nn.Conv2d(3, 8, 3)");
+  CHECK(edited(with_layers(text, {"a", "b"}), "no_conv_bias", {"a", "b"}).contains("bias=False"));
+  CHECK(edited(with_layers(text, {"a", "b"}), "no_conv_bias", {"a"}) ==
+        "refused: `b`, which must stay, is made where `a` is, at train.py:3");
+
+  const auto reads = [&](const std::string& line) { return edited(with_layers(text + line, {"net.conv"}), "no_conv_bias", {"net.conv"}); };
+  CHECK(reads("nn.init.zeros_(m.bias)\n") == "refused: the bias of a layer is read, maybe of one of these, at train.py:4");
+  CHECK(reads("net.conv.bias.data.zero_()\n").starts_with("refused: the bias of a layer is read"));
+  CHECK(reads("if isinstance(m, (nn.Conv2d, nn.BatchNorm2d)):\n    nn.init.zeros_(m.bias)\n").starts_with("refused: the bias"));
+  CHECK(reads("if m.bias is not None:\n    pass\nelse:\n    f(m.bias)\n").starts_with("refused: the bias"));
+  CHECK(reads("if m.bias is not None:\n    nn.init.zeros_(m.bias)\n").contains("bias=False"));
+  CHECK(reads("if hasattr(m, 'bias') and m.bias is not None:\n    nn.init.zeros_(m.bias)\n").contains("bias=False"));
+  CHECK(reads("if a:\n    b\nelif isinstance(m, nn.BatchNorm2d):\n    nn.init.zeros_(m.bias)\n").contains("bias=False"));
+  CHECK(reads("net.head.bias.data.zero_()\nself.bias = 1\n").contains("bias=False"));
+  CHECK(reads("net.load_state_dict(torch.load('w.pt'))\n") ==
+        "refused: saved weights are loaded, which may have these biases, at train.py:4");
+  CHECK(reads("data = torch.load('x.pt')\n").contains("bias=False"));
+}
+
 TEST_CASE("TF32 is allowed where the device is one that may have it and the script does not say") {
   Sources from = sources("import torch\nopt = torch.optim.SGD(net.parameters())\n");
   CHECK(edited(from, "tf32") == "refused: the step ran on no device that has TF32");

@@ -86,6 +86,35 @@ TEST_CASE("a program that is encoded decodes to itself") {
   CHECK(twice->tensors[3].range == std::pair(-0.5, 1.0));
 }
 
+TEST_CASE("a bias before a batch norm in training goes with its update") {
+  const auto step = [](bool trains, const std::vector<json>& more = {}) {
+    json all = json::array(
+        {op("aten::conv2d", {t(2), t(0), t(1)}, 6), op("aten::batch_norm", {t(6), nullptr, nullptr, nullptr, nullptr, trains}, 7)});
+    for (const json& one : more) all.push_back(one);
+    all.push_back(op("hotlens::backward", json::array({t(7)}), nullptr, "loss"));
+    for (int id : {0, 1}) all.push_back(op("aten::add_", {t(id), {{"gradient", id}}}, id, "optimizer"));
+    all.push_back(op("aten::_foreach_mul_", json::array({json::array({t(0), t(1)}), 0.5}), {0, 1}, "optimizer"));
+    for (std::size_t at = 3 + more.size(); at < all.size(); ++at) all[at]["module"] = nullptr;
+    return program({tensor("parameter", "layer.weight"), tensor("parameter", "layer.bias"), tensor("input", "x"),
+                    tensor("state", "buf of layer.bias"), tensor("buffer", "a"), tensor("buffer", "b")},
+                   std::move(all));
+  };
+  const Edit edit = done(no_conv_bias(step(true)));
+  CHECK(edit.evidence == "1 layer adds a bias, which the batch norm behind takes off again");
+  CHECK(edit.modules == std::vector<std::string>{"layer"});
+  CHECK(names(edit.program) ==
+        std::vector<std::string>{"aten::conv2d", "aten::batch_norm", "hotlens::backward", "aten::add_", "aten::_foreach_mul_"});
+  CHECK(named(edit.program, "aten::conv2d").args[2] == Value{Nothing{}});
+  CHECK(std::get<Values>(named(edit.program, "aten::_foreach_mul_").args[0].is).size() == 1);
+  CHECK(edit.program.tensors.size() == 4);  // its state is gone, too
+  CHECK(reason(no_conv_bias(edit.program)).contains("no layer adds a bias"));
+
+  CHECK(reason(no_conv_bias(step(false))).contains("no layer adds a bias"));                                // running statistics
+  CHECK(reason(no_conv_bias(step(true, {op("aten::relu", {t(6)}, 8)}))).contains("no layer adds a bias"));  // read by something else
+  CHECK(reason(no_conv_bias(step(true, {op("aten::conv2d", {t(2), t(0), t(1)}, 8)}))).contains("no layer adds a bias"));  // used twice
+  CHECK(reason(no_conv_bias(step(true, {op("aten::sum", json::array({t(1)}), 8)}))).contains("no layer adds a bias"));
+}
+
 TEST_CASE("a fused Adam is one operator, with the numbers of the loop and without its temporaries") {
   const Edit edit = done(fused_optimizer(program(adam_tensors(), adam_loop())));
   CHECK(names(edit.program) == std::vector<std::string>{"hotlens::backward", "aten::_foreach_add_", "aten::_fused_adam_"});

@@ -1,0 +1,43 @@
+#include "annotator/lab/structure/releases.h"
+
+namespace hotlens::lab {
+
+Operator release(const std::vector<TensorId>& ids) {
+  Operator op{.kind = OperatorKind::free, .name = "hotlens::free", .overload = {}, .args = {}, .kwargs = {}, .out = {}};
+  for (const TensorId id : ids) op.args.emplace_back().is = TensorRef{id};
+  return op;
+}
+
+void release_after_last_use(Program& program) {
+  std::vector<std::size_t> last(program.ids, 0);
+  std::vector<std::vector<TensorId>> after(program.operators.size());
+  std::size_t releases = program.operators.size();  // the last free, while only backward may follow
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    Operator& op = program.operators[at];
+    if (op.kind == OperatorKind::free) {
+      releases = at;
+      continue;
+    }
+    if (op.kind == OperatorKind::backward && releases + 1 == at) {
+      keep_only(program.operators[releases], [&](TensorId id) {
+        const bool made = id >= static_cast<TensorId>(program.tensors.size());
+        if (made) after[last[static_cast<std::size_t>(id)]].push_back(id);
+        return !made;
+      });
+    }
+    const auto use = [&](TensorId id) {
+      if (id != kNoTensor) last[static_cast<std::size_t>(id)] = at;
+    };
+    for_each_tensor(op, use);
+    std::ranges::for_each(op.out, use);
+  }
+  std::vector<Operator> kept;
+  for (std::size_t at = 0; at < program.operators.size(); ++at) {
+    const bool empty = program.operators[at].kind == OperatorKind::free && program.operators[at].args.empty();
+    if (!empty) kept.push_back(std::move(program.operators[at]));
+    if (!after[at].empty()) kept.push_back(release(after[at]));
+  }
+  program.operators = std::move(kept);
+}
+
+}  // namespace hotlens::lab

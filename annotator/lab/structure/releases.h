@@ -1,0 +1,24 @@
+// Tensors that a program lets go: where an edit leaves them to be let go at another time.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "annotator/lab/program/program.h"
+
+namespace hotlens::lab {
+
+Operator release(const std::vector<TensorId>& ids);
+
+// Whether anything is left to let go.
+template <class Keeps>
+bool keep_only(Operator& release, const Keeps& keeps) {
+  std::erase_if(release.args, [&](const Value& value) { return !keeps(std::get<TensorRef>(value.is).id); });
+  return !release.args.empty();
+}
+
+// Tensors that the list lets go right before a backward pass, when only the graph kept them: let go after their last use instead, as Python
+// did.
+void release_after_last_use(Program& program);
+
+}  // namespace hotlens::lab

@@ -1,0 +1,90 @@
+"""Edits of layers on real recordings: the text that `hotlens whatif --apply` leaves trains as before, with the peak that was foretold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import PYTHON
+from test_whatif import Change, answer, ask, changed, record, row
+from training import LOOP
+
+NORMS = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o)
+        self.last = nn.Conv2d(o, o, 1)
+    def forward(self, x):
+        return self.last(F.relu(self.norm(self.conv(x))))
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, padding=1, bias=True),
+    nn.BatchNorm2d(16),
+    Block(16, 16),
+    Block(16, 32),
+    nn.Flatten(),
+    nn.Linear(32 * 64, 64),
+    nn.BatchNorm1d(64),
+    nn.Linear(64, 10),
+)
+for m in model.modules():
+    if isinstance(m, nn.Conv2d) and m.bias is not None:
+        nn.init.constant_(m.bias, 0.5)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+tensors = lambda n: (torch.randn(n, 3, 8, 8), torch.randint(10, (n,)))
+"""
+)
+
+# Kind: the script, what its edit changes, the layers.
+CASES: dict[str, tuple[str, list[Change], list[str]]] = {
+    "no_conv_bias": (
+        NORMS,
+        [
+            ("nn.Conv2d(i, o, 3, padding=1)", "nn.Conv2d(i, o, 3, padding=1, bias=False)"),
+            ("nn.Conv2d(3, 16, 3, padding=1, bias=True)", "nn.Conv2d(3, 16, 3, padding=1, bias=False)"),
+            ("nn.Linear(32 * 64, 64)", "nn.Linear(32 * 64, 64, bias=False)"),
+        ],
+        ["0", "2.conv", "3.conv", "5"],
+    ),
+}
+
+# The same weights for layers of the same name, and a loss after each step.
+EQUAL = """
+import zlib
+for name, weight in model.named_parameters():
+    seed = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+    weight.data = torch.randn(weight.shape, generator=seed) * 0.1
+torch.manual_seed(0)
+losses = []
+for x, y in"""
+TELL = "\n    losses.append(loss.item())\nimport json\nprint(json.dumps(losses))"
+
+
+def losses(text: str) -> list[float]:
+    short = text.replace("\nfor x, y in", EQUAL).replace("tensors(160)", "tensors(40)")
+    done = subprocess.run([PYTHON, "-c", short.rstrip() + TELL], capture_output=True, text=True, check=True)
+    found: list[float] = json.loads(done.stdout)
+    assert len(found) == 5
+    return found
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_the_edited_layers_train_as_before(tmp_path: Path, kind: str) -> None:
+    script, changes, modules = CASES[kind]
+    folder = tmp_path / "work"
+    was = record(folder, script)
+    item = row(answer(folder, kind)["items"], kind)
+    assert item["peak_was_bytes"] == was
+    assert item["modules"] == modules
+    shown = ask(folder, kind, "--apply", "--dry-run")
+    assert shown.returncode == 0 and (folder / "train.py").read_text() == script
+    done = ask(folder, kind, "--apply")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (folder / "train.py").read_text()
+    assert text == changed(script, changes)
+    assert losses(text) == pytest.approx(losses(script), rel=1e-4)
+    assert item["peak_bytes"] == record(tmp_path / "after", text)
+    assert row(answer(tmp_path / "after", kind)["refused"], kind)["reason"]
