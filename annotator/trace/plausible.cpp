@@ -23,10 +23,12 @@ constexpr std::int64_t kTimesAllEnd = 20, kTimesAllStart = 1000;
 constexpr Ns kFarEnd = std::chrono::seconds(1), kFarStart = std::chrono::seconds(10);
 constexpr int kMostAlone = 3;
 
-// A kernel that is overrun by others of its stream: small overlaps are real (graphs, launches that depend on one another).
+// A kernel that is overrun by others of its stream: small overlaps are real (graphs, launches that depend on one another). Where many lie
+// over others, the rows of this kind of device are nested, and only what is far longer than its neighbours is wrong.
 constexpr Ns kLongWork = std::chrono::milliseconds(1);
 constexpr std::int64_t kTimesMean = 20;
-constexpr std::size_t kOverrun = 3;  // whole pieces of other launches inside one
+constexpr std::size_t kOverrun = 2;                         // whole pieces of other launches inside one
+constexpr Ns kClockJitter = std::chrono::microseconds(10);  // what begins so near its end may have begun after it
 
 constexpr std::size_t kLongestName = 60;  // bytes
 
@@ -151,18 +153,13 @@ class Filter {
 
   void leave_out_overruns() {
     std::unordered_map<std::uint32_t, Stream> streams;
+    bool any = false;
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
       if (!on_device(events_.category[event]) || left_out_[event]) continue;
       Stream& stream = streams[events_.thread[event].index];
       stream.sum += events_.duration[event];
       ++stream.count;
-    }
-    bool any = false;
-    for (std::uint32_t event = 0; event < events_.size(); ++event) {
-      if (!on_device(events_.category[event]) || left_out_[event] || events_.duration[event] < kLongWork) continue;
-      Stream& stream = streams[events_.thread[event].index];
-      const Ns others = (stream.sum - events_.duration[event]) / std::max<std::int64_t>(1, stream.count - 1);
-      if (events_.duration[event] / kTimesMean < others) continue;
+      if (events_.duration[event] < kLongWork) continue;
       stream.suspects.push_back(event);
       any = true;
     }
@@ -172,22 +169,30 @@ class Filter {
       Stream& stream = streams[events_.thread[event].index];
       if (!stream.suspects.empty()) stream.events.push_back(event);
     }
-    for (auto& [thread, stream] : streams) {
-      std::ranges::sort(stream.events, {}, [&](std::uint32_t event) { return events_.start[event]; });
-      for (const std::uint32_t suspect : stream.suspects) judge(stream, suspect);
+    for (auto& [thread, stream] : streams) judge(stream);
+  }
+
+  void judge(Stream& stream) {
+    std::ranges::stable_sort(stream.events, {}, [&](std::uint32_t event) { return events_.start[event]; });
+    std::erase_if(stream.suspects, [&](std::uint32_t suspect) { return !overruns(stream, suspect); });
+    const bool nested = stream.suspects.size() > std::max<std::size_t>(1, stream.events.size() / kFewOf);
+    for (const std::uint32_t suspect : stream.suspects) {
+      const Ns others = (stream.sum - events_.duration[suspect]) / std::max<std::int64_t>(1, stream.count - 1);
+      if (nested && events_.duration[suspect] / kTimesMean < others) continue;
+      leave_out(suspect, "lasts " + format::readable(events_.duration[suspect]) + ", over other work of its own stream");
     }
   }
 
-  void judge(const Stream& stream, std::uint32_t suspect) {
+  bool overruns(const Stream& stream, std::uint32_t suspect) const {
+    const Ns end = events_.end(suspect);
     auto at =
         std::ranges::upper_bound(stream.events, events_.start[suspect], {}, [&](std::uint32_t event) { return events_.start[event]; });
     std::size_t inside = 0;
-    for (; at != stream.events.end() && events_.start[*at] < events_.end(suspect) && inside < kOverrun; ++at) {
+    for (; at != stream.events.end() && events_.start[*at] < end - kClockJitter && inside < kOverrun; ++at) {
       const bool other_launch = events_.correlation[*at] != events_.correlation[suspect] || events_.correlation[*at] == kNone;
-      inside += other_launch && events_.end(*at) <= events_.end(suspect);
+      inside += other_launch && events_.end(*at) <= end;
     }
-    if (inside < kOverrun) return;
-    leave_out(suspect, "lasts " + format::readable(events_.duration[suspect]) + ", over other work of its own stream");
+    return inside == kOverrun;
   }
 
   void leave_out(std::uint32_t event, std::string why) {

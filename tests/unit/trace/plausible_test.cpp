@@ -100,6 +100,41 @@ TEST_CASE("a kernel that lasts over others of its stream is left out; graphs and
   CHECK(Read(graph).issue("implausible-time") == nullptr);
 }
 
+TEST_CASE("a kernel over two whole ones of its stream is left out, over one it stays") {
+  const auto with = [](std::int64_t duration) {
+    Text text;
+    text.ops(10);
+    for (int at = 0; at < 6; ++at) {
+      text.add("kernel", "work", 1'000'000 + at * 10'000, 10'000, R"("stream": 7, "correlation": )" + std::to_string(100 + at), 7);
+    }
+    return text.add("kernel", "long", 1'005'000, duration, R"("stream": 7, "correlation": 7)", 7);
+  };
+  const Read over(with(25'000));
+  CHECK_FALSE(over.has("long"));
+  REQUIRE(over.issue("implausible-time") != nullptr);
+  CHECK(over.issue("implausible-time")->message.contains("over other work of its own stream"));
+  CHECK(Read(with(24'900)).has("long"));
+  CHECK(Read(with(24'900)).issue("implausible-time") == nullptr);
+}
+
+TEST_CASE("what ends within the jitter of the clocks, and rows that are nested, are plausible") {
+  Text jitter;
+  jitter.ops(10).add("kernel", "long", 1'000'000, 2'000, R"("stream": 7, "correlation": 7)", 7);
+  for (int at = 0; at < 2; ++at) {
+    jitter.add("gpu_memset", "Memset", 1'001'995 + 2 * at, 1, R"("stream": 7, "correlation": )" + std::to_string(100 + at), 7);
+  }
+  CHECK(Read(jitter).has("long"));
+  Text nested;
+  nested.ops(10);
+  for (int at = 0; at < 9; ++at) {
+    const bool outer = at % 3 == 0;
+    nested.add("kernel", outer ? "job" : "part", 1'000'000 + at * 1'000, outer ? 3'000 : 1'000,
+               R"("stream": 7, "correlation": )" + std::to_string(100 + at), 7);
+  }
+  CHECK(Read(nested).has("job"));
+  CHECK(Read(nested).issue("implausible-time") == nullptr);
+}
+
 TEST_CASE("a single event that outlasts everything else many times is left out; one that others outlast stays") {
   constexpr std::int64_t kSecond = 1'000'000;
   Text text;
