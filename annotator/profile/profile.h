@@ -197,6 +197,7 @@ struct Step {
   Ns start{};                                   // where the host gets ahead of the device: when that began with it
   Ns wall{};                                    // until the device has caught up, where the host gets ahead of it
   Ns behind{};                                  // part of wall, after the host was done
+  Ns caught_up{};                               // no part of wall: how long its host waited for what earlier steps had launched
   Ns device{};                                  // device busy; wall - device is idle
   Ns carried{};                                 // of it with work that earlier steps launched
   Ns communication{}, exposed_communication{};  // on the device; exposed: nothing else ran beside it

@@ -117,6 +117,7 @@ class JsonWriter {
     if (device_) {
       time("idle_ns", step.wall - step.device);
       if (step.behind > Ns{}) time("behind_ns", step.behind);
+      if (step.caught_up > Ns{}) time("caught_up_ns", step.caught_up);
       time("carried_ns", step.carried);
       time("communication_ns", step.communication);
       time("exposed_communication_ns", step.exposed_communication);

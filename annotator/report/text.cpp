@@ -60,6 +60,7 @@ class TextWriter {
     if (profile_.steps.size() > 1) facts += ", most like the " + std::to_string(profile_.steps.size()) + " measured";
     if (profile_.steps.size() > 2) facts += " (p10 " + readable(times.p10) + ", p90 " + readable(times.p90) + ")";
     if (shown_step().behind > Ns{}) facts += ", the host done after " + readable(shown_step().wall - shown_step().behind);
+    if (shown_step().caught_up > Ns{}) facts += ", after " + readable(shown_step().caught_up) + " of waiting for earlier steps";
     if (profile_.plain_step && !profile_.loop) facts += ", " + readable(*profile_.plain_step) + " without the profiler";
     if (!profile_.torch.empty()) facts += ", torch " + harmless(profile_.torch);
     if (!profile_.devices.empty() && !profile_.devices.back().name.empty()) facts += ", " + harmless(profile_.devices.back().name);

@@ -156,8 +156,11 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   answer["step"] = subject.step;
   answer["name"] = cut(blocks::name_of(blocks, subject.block), kMaxName);
   answer["calls"] = features::calls_of(blocks, subject.block);
-  const Ns shown = profile.has_device() && times.device > Ns{} ? times.device : times.host;
-  answer["share"] = blocks.takes > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(blocks.takes.count()) : 0.0;
+  const bool on_device = profile.has_device() && times.device > Ns{};
+  const Ns shown = on_device ? times.device : times.host;
+  // A host that waits for earlier steps as well is in its step for longer than the step takes.
+  const Ns whole = on_device ? blocks.takes : std::max(blocks.takes, blocks.wall);
+  answer["share"] = whole > Ns{} ? static_cast<double>(shown.count()) / static_cast<double>(whole.count()) : 0.0;
   answer["times"] = times_json(times);
   put_uses(answer, "kernels", "moreKernels", features::uses_of(blocks, subject.block));
   put_collectives(answer, blocks, subject.block);

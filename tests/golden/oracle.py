@@ -17,6 +17,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import partial
+from itertools import chain as chain_of
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from raw_events import DEVICE, MODULE, STEP, Event, beside, chain, clipped, merg
 
 RUNS_AHEAD = 0.02  # of all steps: less is how the last kernels always run out
 SATURATED = 0.8  # busy at least: else what is late waits for something else
+WAITS = ("StreamSynchronize", "DeviceSynchronize", "EventSynchronize", "CtxSynchronize")
+HELD_UP, BUSY_THROUGHOUT = 100_000, 0.9  # ns that no launch takes; of it the device is busy
 GOLDEN = Path(__file__).resolve().parent
 
 Steps = list[tuple[int, int, int]]  # number, start, end after the time base
@@ -62,21 +66,55 @@ class Oracle:
         return {e.index: launches[c] for e in self.device if (c := int(e.args.get("correlation", -1))) in launches}
 
     def find_windows(self) -> list[tuple[int, int]]:
-        """By step, what the device did for it: later than the step by how far the device is behind, where that grows until the end."""
+        """By step, what the device did for it: later than the step by how far the device is behind, where that grows."""
         behind = []
+        before = self.ends_of_earlier_work()
         for when in (when for _, start, end in self.steps for when in (start, end)):
             ends = (e.end for e in self.device if e.index in self.launch_of and self.launch_of[e.index].start < when)
-            behind.append(max(0, max(ends, default=when) - when))
+            behind.append(max(0, max(chain_of(before, ends), default=when) - when))
         for at in reversed(range(len(self.steps))):
             if at + 1 < len(self.steps):
                 between = self.steps[at + 1][1] - self.steps[at][2]
-                behind[2 * at + 1] = min(behind[2 * at + 1], behind[2 * at + 2] + between)
-            behind[2 * at] = min(behind[2 * at], behind[2 * at + 1])
-        first, last = self.steps[0][1] + behind[0], self.steps[-1][2] + behind[-1]
-        ahead = behind[-1] - behind[0] > RUNS_AHEAD * sum(end - start for _, start, end in self.steps)
-        if not ahead or union(clipped(self.device, first, last)) < SATURATED * (last - first):
-            return [(start, end) for _, start, end in self.steps]
-        return [(start + behind[2 * at], end + behind[2 * at + 1]) for at, (_, start, end) in enumerate(self.steps)]
+                following = behind[2 * at + 2]
+                behind[2 * at + 1] = min(behind[2 * at + 1], following + between) if following else 0
+            _, start, end = self.steps[at]
+            catches_up = behind[2 * at] - behind[2 * at + 1] > RUNS_AHEAD * (end - start)
+            behind[2 * at] = min(behind[2 * at], behind[2 * at + 1] + (self.waiting(start, end) if catches_up else 0))
+        firsts = [at for at in range(len(self.steps)) if at == 0 or behind[2 * at] == 0]
+        windows = []
+        for first, last in zip(firsts, [*firsts[1:], len(self.steps)], strict=True):
+            ahead = self.is_ahead(behind, first, last)
+            for at in range(first, last):
+                _, start, end = self.steps[at]
+                windows.append((start + behind[2 * at], end + behind[2 * at + 1]) if ahead else (start, end))
+        return windows
+
+    def ends_of_earlier_work(self) -> list[int]:
+        """Of what was launched before the recording: on each stream what runs before any work that has a launch."""
+        streams: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        for event in sorted(self.device, key=lambda e: (e.start, e.index)):
+            streams[event.thread].append(event)
+        return [e.end for events in streams.values() for e in takewhile(lambda e: e.index not in self.launch_of, events)]
+
+    def is_ahead(self, behind: list[int], first: int, last: int) -> bool:
+        """Whether the host gets ahead of a busy device in the steps from one to before another."""
+        steps = self.steps[first:last]
+        least = [min(behind[2 * first : 2 * at + 1 : 2]) for at in range(first, last)]
+        growth = max(behind[2 * at + 1] - least[at - first] for at in range(first, last))
+        begin, end = steps[0][1] + behind[2 * first], steps[-1][2] + behind[2 * last - 1]
+        much = growth > RUNS_AHEAD * sum(end - start for _, start, end in steps)
+        return much and union(clipped(self.device, begin, end)) >= SATURATED * (end - begin)
+
+    def is_held_up(self, launch: Event) -> bool:
+        length = launch.end - launch.start
+        return length >= HELD_UP and union(clipped(self.device, launch.start, launch.end)) >= BUSY_THROUGHOUT * length
+
+    def waiting(self, start: int, end: int) -> int:
+        """How long the host waits within a step: in synchronisations, in launches that a full queue holds up, after its last event."""
+        launches = [e for e in self.events if e.kind == "launch" and e.start < end and e.end > start]
+        waits = [e for e in launches if any(word in e.name for word in WAITS) or self.is_held_up(e)]
+        host = [e.end for e in self.events if e.kind in ("op", "launch", "python")]
+        return union(clipped(waits, start, end)) + max(0, end - max(start, max(host, default=start)))
 
     def step_of(self, when: int) -> int | None:
         at = bisect_right([start for _, start, _ in self.steps], when) - 1

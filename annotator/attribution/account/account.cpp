@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "annotator/attribution/account/exchanges.h"
 #include "annotator/attribution/account/overlay.h"
+#include "annotator/attribution/account/windows.h"
 
 namespace hotlens::attribution {
 namespace {
@@ -309,51 +309,16 @@ void wait_after(std::vector<Piece>& wall, Ns end) {
   wall.push_back(tail);
 }
 
-// Less of all steps together is how the last kernels always run out.
-constexpr double kRunsAhead = 0.02;
-// A host gets ahead of a device that is busy. Late work beside an idle device waits for something else: another stream or process.
-constexpr double kSaturated = 0.8;
-
-// When the device does what each step asked of it: its span, later by how far the device is behind. A host that waits lets it catch up;
-// only what is left of the lead when the last step ends makes steps longer.
-std::vector<Interval> windows(const std::vector<StepSpan>& spans, const std::vector<Work>& work) {
-  std::vector<const Work*> by_launch;
-  for (const Work& item : work) {
-    if (item.launch != kNoNode) by_launch.push_back(&item);
+// How long the main thread waits.
+Ns waiting_of(const std::vector<Piece>& wall) {
+  Ns sum{};
+  for (const Piece& piece : wall) {
+    if (piece.bucket == Bucket::waiting) sum += piece.end - piece.start;
   }
-  std::ranges::stable_sort(by_launch, {}, &Work::launched);
-  std::vector<Interval> result;
-  std::vector<Ns> behind;  // at the begin and the end of each step
-  Ns reached = Ns::min(), all{};
-  auto next = by_launch.begin();
-  for (const StepSpan& span : spans) {
-    for (const Ns time : {span.start, span.end}) {
-      for (; next != by_launch.end() && (*next)->launched < time; ++next) reached = std::max(reached, (*next)->end);
-      behind.push_back(std::max(reached, time) - time);
-    }
-    all += span.end - span.start;
-  }
-  for (std::size_t step = spans.size(); step-- > 0;) {
-    Ns &before = behind[2 * step], &after = behind[2 * step + 1];
-    if (step + 1 < spans.size()) after = std::min(after, behind[2 * step + 2] + (spans[step + 1].start - spans[step].end));
-    before = std::min(before, after);
-  }
-  const auto runs_ahead = [&] {
-    if (behind.empty() || behind.back() - behind.front() <= Ns{std::llround(kRunsAhead * static_cast<double>(all.count()))}) return false;
-    const Ns first = spans.front().start + behind.front(), last = spans.back().end + behind.back();
-    const Ns busy = within(busy_intervals(work), first, last);
-    return static_cast<double>(busy.count()) >= kSaturated * static_cast<double>((last - first).count());
-  };
-  const bool ahead = runs_ahead();
-  for (std::size_t step = 0; step < spans.size(); ++step) {
-    const Ns before = ahead ? behind[2 * step] : Ns{}, after = ahead ? behind[2 * step + 1] : Ns{};
-    result.push_back({spans[step].start + before, spans[step].end + after});
-  }
-  return result;
+  return sum;
 }
 
 void count_behind(StepAccount& step) {
-  step.behind = (step.window.end - step.window.start) - (step.span.end - step.span.start);
   step.wall_by_bucket[static_cast<std::size_t>(Bucket::waiting)] += step.behind;
   step.wall_by_stage[static_cast<std::size_t>(Stage::other)] += step.behind;
   step.waiting_by_stage[static_cast<std::size_t>(Stage::other)] += step.behind;
@@ -376,8 +341,11 @@ void count_cpu(const Forest& forest, const std::vector<Piece>& pieces, PlaceFind
 
 void count_host(const Forest& forest, PlaceFinder& places, StepAccount& step) {
   places.begin_thread();
+  Ns earlier = step.caught_up;
   for (const Piece& piece : step.wall) {
-    const Ns time = piece.end - piece.start;
+    const Ns of_earlier = piece.bucket == Bucket::waiting ? std::min(earlier, piece.end - piece.start) : Ns{};
+    const Ns time = piece.end - piece.start - of_earlier;
+    earlier -= of_earlier;
     if (const std::uint32_t place = places.of(piece.owner, is_gap(forest, piece)); place != kNothing) {
       step.by_place[place].wall += time;
       if (piece.bucket == Bucket::waiting) step.by_place[place].waiting += time;
@@ -400,13 +368,12 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     result.reached.push_back(result.reached.empty() ? work.end : std::max(result.reached.back(), work.end));
   const std::vector<std::vector<std::uint32_t>> threads = threads_by_step(forest, steps);
   const std::vector<Interval> exchanges = result.work.empty() ? host_exchanges(trace, forest, steps) : std::vector<Interval>();
-  const std::vector<Interval> device = windows(steps.spans, result.work);
   PlaceFinder finder(places, owners.lines);
+  std::vector<Ns> waiting;
   for (const StepSpan& span : steps.spans) {
     StepAccount step;
     step.by_place.resize(places.size());
     step.span = span;
-    step.window = device[result.steps.size()];
     if (steps.main == kNoNode) {
       step.wall = {{span.start, span.end, Owner{}, Bucket::host}};
     } else {
@@ -424,10 +391,19 @@ Account account(const trace::Trace& trace, const Forest& forest, const Steps& st
     }
     if (!step.workers.empty()) step.wall = overlaid(step.wall, step.workers);
     if (!exchanges.empty()) step.wall = with_waiting(step.wall, exchanges);
+    waiting.push_back(waiting_of(step.wall));
+    result.steps.push_back(std::move(step));
+  }
+  const std::vector<Interval> device = windows(steps.spans, result.work, waiting);
+  for (std::size_t at = 0; at < result.steps.size(); ++at) {
+    StepAccount& step = result.steps[at];
+    step.window = device[at];
+    const Ns longer = (step.window.end - step.window.start) - (step.span.end - step.span.start);
+    step.behind = std::max(longer, Ns{});
+    step.caught_up = std::max(-longer, Ns{});
     count_host(forest, finder, step);
     count_behind(step);
     count_device(result, step);
-    result.steps.push_back(std::move(step));
   }
   count_launched(result, finder);
   return result;

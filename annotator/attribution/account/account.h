@@ -12,11 +12,12 @@
 // (its queue is full); and what follows the last event of the recording's host.
 //
 // A host may run ahead of the device, by a whole step and more. While it does so to the same extent, a step's span is as long as the step
-// takes. Where it gets further and further ahead (it begins with an empty queue and never waits), spans are too short: such a step takes
-// until the device has caught up by as much (`behind`): waiting, of no stage, after the host's pieces. Device time is told twice:
+// takes. Where it gets further and further ahead, spans are too short: such a step takes until the device has caught up by as much
+// (`behind`): waiting, of no stage, after the host's pieces. A step that then waits for all of it has a span that is too long: what it
+// waits for earlier steps is their time, not its own (`caught_up`). Device time is told twice:
 // - Buckets tell what the device did within `window`, whichever step launched it; with the gaps they cover it exactly. The window is the
-//   span, later by how far the device is behind where the host gets ahead. Work keeps the bucket of its launch; work without a launch in
-//   the recording is the bucket earlier_step. `carried` says how much of it is not this step's own.
+//   span, later by how far the device is behind where the host gets ahead (windows.h). Work keeps the bucket of its launch; work without a
+//   launch in the recording is the bucket earlier_step. `carried` says how much of it is not this step's own.
 // - Stages and modules tell what the step launched, whenever that ran.
 #pragma once
 
@@ -47,8 +48,8 @@ struct PlaceTimes {
 
 struct StepAccount {
   StepSpan span;
-  Interval window;                          // as long as the span and `behind`
-  Ns behind{};                              // in the sums, not in the pieces
+  Interval window;                          // as long as the span and `behind`, less `caught_up`
+  Ns behind{}, caught_up{};                 // in the sums, not in the pieces; one of them is 0
   std::vector<Piece> wall;                  // the main thread's time within the span, partitioned, in order
   std::vector<std::vector<Piece>> workers;  // other threads' own pieces; they run beside the wall
   std::vector<std::uint32_t> launched;      // into Account::work: launched in this step, by start

@@ -35,6 +35,7 @@ void fill_steps(const Annotated& annotated, Profile& profile) {
                              .start = annotated.trace.base + step.window.start,
                              .wall = step.window.end - step.window.start,
                              .behind = step.behind,
+                             .caught_up = step.caught_up,
                              .device = step.device,
                              .carried = step.carried,
                              .communication = step.communication,

@@ -329,16 +329,71 @@ TEST_CASE("a host that is as far ahead at the end as at the begin has steps as l
     steady.range("ProfilerStep#" + std::to_string(step), begin, 300);
     steady.op("aten::mm", begin + 10, 80).launch(step + 1, begin + 20, 5).kernel("gemm", step + 1, begin + 220, 300);
   }
-  Script waits;
-  waits.range("ProfilerStep#0", 0, 100).range("ProfilerStep#1", 100, 100).range("ProfilerStep#2", 200, 900);
-  for (int step = 0; step < 3; ++step) waits.launch(step + 1, step * 100 + 20, 5).kernel("gemm", step + 1, 30 + step * 300, 300);
-  waits.launch(50, 300, 700, "cudaDeviceSynchronize");
-  for (const Script* script : {&steady, &waits}) {
-    for (const StepAccount& step : account_of(*script).steps) {
-      CHECK(step.behind == us(0));
-      CHECK(step.window.start == step.span.start);
-      CHECK(step.window.end == step.span.end);
-    }
+  for (const StepAccount& step : account_of(steady).steps) {
+    CHECK(step.behind == us(0));
+    CHECK(step.caught_up == us(0));
+    CHECK(step.window.start == step.span.start);
+    CHECK(step.window.end == step.span.end);
+  }
+}
+
+// Steps of 100 µs, the last longer, each with a kernel of `kernel` µs; the last waits for the device.
+Script waits_at_the_end(int steps, std::int64_t kernel) {
+  const std::int64_t end = 30 + steps * kernel, begin = (steps - 1) * 100;
+  Script script;
+  for (int step = 0; step < steps; ++step) {
+    script.range("ProfilerStep#" + std::to_string(step), step * 100, step + 1 < steps ? 100 : end - begin);
+    script.op("aten::mm", step * 100 + 10, 80).launch(step + 1, step * 100 + 20, 5).kernel("gemm", step + 1, 30 + step * kernel, kernel);
+  }
+  return script.launch(50, begin + 95, end - begin - 95, "cudaDeviceSynchronize");
+}
+
+TEST_CASE("what a step waits for earlier ones is their time") {
+  const Account all = account_of(waits_at_the_end(3, 300));
+  for (std::size_t at = 0; at < 3; ++at) {
+    const StepAccount& step = all.steps[at];
+    CHECK(step.window.end == us(30 + static_cast<std::int64_t>(at + 1) * 300));
+    CHECK(step.device == us(300));
+    CHECK(sum(step.wall_by_bucket) == step.window.end - step.window.start);
+    CHECK(sum(step.wall_by_stage) == step.window.end - step.window.start);
+  }
+  CHECK(all.steps[1].behind == us(200));
+  CHECK(all.steps[2].behind == us(0));
+  CHECK(all.steps[2].caught_up == us(430));  // of the 635 that it waits
+  CHECK(wall(all.steps[2], Bucket::waiting) == us(205));
+}
+
+TEST_CASE("a step that is not behind tells nothing of those that are") {
+  Script script = waits_at_the_end(3, 300);
+  for (int step = 3; step < 6; ++step) {
+    const std::int64_t begin = 930 + (step - 3) * 100;
+    script.range("ProfilerStep#" + std::to_string(step), begin, 100);
+    script.op("aten::mm", begin + 10, 80).launch(step + 1, begin + 20, 5).kernel("gemm", step + 1, begin + 30, 10);
+  }
+  const Account all = account_of(script);
+  for (std::size_t at = 0; at < 6; ++at) CHECK((all.steps[at].behind + all.steps[at].caught_up > us(0)) == (at < 3));
+}
+
+TEST_CASE("work that was launched before the recording is no part of its first step") {
+  Script script;
+  script.kernel("gemm", 90, 0, 300).kernel("add", 91, 250, 60, 91);
+  for (int step = 0; step < 3; ++step) {
+    script.range("ProfilerStep#" + std::to_string(step), step * 100, 100);
+    script.op("aten::mm", step * 100 + 10, 80).launch(step + 1, step * 100 + 20, 5).kernel("gemm", step + 1, 310 + step * 200, 200);
+  }
+  for (const StepAccount& step : account_of(script).steps) {
+    CHECK(step.window.end - step.window.start == us(200));
+    CHECK(step.carried == us(0));
+  }
+}
+
+TEST_CASE("a host that is slower than its device for a step does not wait in it") {
+  Script script;
+  script.range("ProfilerStep#0", 0, 100).op("aten::mm", 10, 80).launch(1, 20, 5).kernel("gemm", 1, 30, 300);
+  script.range("ProfilerStep#1", 100, 500).op("aten::sort", 110, 480).launch(2, 580, 5).kernel("sort", 2, 590, 10);
+  for (const StepAccount& step : account_of(script).steps) {
+    CHECK(step.window.start == step.span.start);
+    CHECK(step.window.end == step.span.end);
   }
 }
 
@@ -440,7 +495,7 @@ TEST_CASE("whatever runs, buckets add up to the step and device rows to its busy
     }
     const Account account = account_of(script);
     for (const StepAccount& step : account.steps) {
-      REQUIRE(step.window.end - step.window.start == step.span.end - step.span.start + step.behind);
+      REQUIRE(step.window.end - step.window.start == step.span.end - step.span.start + step.behind - step.caught_up);
       REQUIRE(sum(step.wall_by_bucket) == step.window.end - step.window.start);
       REQUIRE(sum(step.wall_by_stage) == step.window.end - step.window.start);
       REQUIRE(sum(step.device_by_bucket) == step.device);
