@@ -25,14 +25,20 @@ constexpr std::size_t kMostKept = 32;
 constexpr int kMostFailures = 3;  // of the same kind in a row: the step cannot be replayed
 constexpr const char* kEditedPart = "edited layers";
 
-// "18.9 → ≈ 54.0 ms": measured, then predicted.
-std::string label_of(const lab::EditedStep& step) {
-  if (!step.time || step.step_was <= Ns{}) return "";
-  std::string was = readable(step.step_was);
-  const std::string is = readable(step.time->step);
+// "18.9 → ≈ 54.0 ms"
+std::string from_to(std::string was, const std::string& is) {
   const std::size_t unit = is.rfind(' ');
   if (unit != std::string::npos && was.ends_with(is.substr(unit))) was.erase(was.size() - (is.size() - unit));
   return was + " → ≈ " + is;
+}
+
+// Measured, then predicted.
+std::string label_of(const lab::EditedStep& step) {
+  return step.time && step.step_was > Ns{} ? from_to(readable(step.step_was), readable(step.time->step)) : "";
+}
+
+std::string memory_of(const lab::EditedStep& step) {
+  return step.time && step.peak && step.peak_was ? from_to(readable(*step.peak_was), readable(*step.peak)) : "";
 }
 
 // "does not fit: … (aten::linear in layers.0.mlp)".
@@ -96,7 +102,7 @@ std::vector<EditNote> edit_notes(const lab::EditedStep& step, const fs::path& fi
     if (same != notes.end()) {
       same->text = fmt::format("{}; {}", edit.what, same->text);
     } else {
-      notes.push_back({.line = line_of(edit.at), .label = label_of(step), .text = sentences(step, edit)});
+      notes.push_back({.line = line_of(edit.at), .label = label_of(step), .memory = memory_of(step), .text = sentences(step, edit)});
     }
   }
   if (step.refused && is_in(step.refused->at, file)) {
@@ -137,7 +143,8 @@ std::vector<features::Hint> noted(std::vector<features::Hint> hints, const std::
       const auto length = protocol::line_text(document.text(), document.lines(), note.line).size();
       at = hints.insert(at, {.at = {note.line, static_cast<std::uint32_t>(length)}, .label = "", .tooltip = ""});
     }
-    if (!note.label.empty()) at->label = note.label;
+    const bool of_memory = how.unit == features::HintUnit::memory && !note.memory.empty();
+    if (!note.label.empty()) at->label = of_memory ? note.memory : note.label;
     if (!note.label.empty()) at->parts.clear();
     if (how.tooltips) at->tooltip = noted(note, how.markdown) + (at->tooltip.empty() ? "" : "\n\n" + at->tooltip);
   }

@@ -28,6 +28,7 @@ namespace hotlens::session {
 struct EditNote {
   std::uint32_t line = 0;  // in the annotator's lines
   std::string label;       // of its hint; empty: the hint stays as it is
+  std::string memory;      // the same where hints show memory; empty: the label is for all units
   std::string text;        // for the hover; plain
   bool misfit = false;     // the edited model cannot run
   bool refused = false;    // nothing is known of the edit

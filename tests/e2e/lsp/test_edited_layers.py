@@ -183,6 +183,13 @@ def test_an_edit_beside_layers_is_marked_at_its_line_with_the_reason(typist: Typ
     assert until(lambda: typist.marks("not-predicted") == [])
 
 
+def test_where_hints_show_memory_an_edit_tells_its_peak(typist: Typist) -> None:
+    typist.types(SCRIPT.replace("512", "1024"))
+    assert until(lambda: predicts(typist.hint(3)))
+    typist.client.command("hotlens.server.hintUnit", {"unit": "memory"})
+    assert re.fullmatch(r"[\d.]+( [kMG]?B)? → ≈ [\d.]+ [kMG]?B", typist.hint(3))
+
+
 def test_a_new_profile_ends_the_prediction_and_tells_both_numbers(typist: Typist) -> None:
     wider = SCRIPT.replace("512", "1024")
     typist.types(wider)
