@@ -50,10 +50,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       profiling_(
           loop, client_, workspace_,
           {.plan = [](const PlanInput& input) { return plan_run(input, runs::process_environment(), runs::find_recorder()); },
-           .latest = [this](const fs::path& file) -> ProfileStore::Shared {
-             const auto shown = profiles_.candidates(file);
-             return shown.empty() ? nullptr : shown.front();
-           },
+           .latest = [this](const fs::path& file) { return newest_of(file); },
            .changed = [this] { run_changed(); },
            .refused = [this] { run_refused(); },
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
@@ -70,11 +67,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                {.running = [this] { return profiling_.running().has_value(); },
                 .profile = [this](const ProfileArguments& asked, Reply reply) { profiling_.profile(asked, std::move(reply)); }}),
       predicting_(loop, client_, workspace_,
-                  {.shown = [this](const std::string& uri) -> Predicting::Shared {
-                     if (uri.empty()) return current_profile();
-                     const Document* document = workspace_.documents.find(uri);
-                     return document != nullptr ? document->profile() : nullptr;
-                   },
+                  {.shown = [this](const std::string& uri) { return shown_in(uri); },
                    .record = [this](const std::string& uri, const std::string& sizes,
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
                    .changed =
@@ -90,10 +83,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       interpreters_(loop, client_, profiling_, [this] { stored_.look(); }),
       history_(
           loop, client_, workspace_,
-          {.shown = [this](const fs::path& file) -> ProfileStore::Shared {
-             const auto shown = profiles_.candidates(file);
-             return shown.empty() ? nullptr : shown.front();
-           },
+          {.shown = [this](const fs::path& file) { return newest_of(file); },
            .folders = [this] { return timeline_sources().folders; },
            .choose = [this](const fs::path& home, const fs::path& bundle) { profiles_.choose(home, bundle); },
            .compare_with = [this](const fs::path& home, const ProfileStore::Shared& baseline) { profiles_.compare_with(home, baseline); },
@@ -102,27 +92,23 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                  client_.refresh_lenses();
                  tell_state();
                }}),
-      hot_lines_(loop, client_, workspace_,
-                 [this](const fs::path& file) -> ProfileStore::Shared {
-                   const auto shown = profiles_.candidates(file);
-                   return shown.empty() ? nullptr : shown.front();
-                 }),
+      hot_lines_(loop, client_, workspace_, [this](const fs::path& file) { return newest_of(file); }),
       calls_(loop, client_, workspace_),
       peaks_(loop),
       advising_(loop, client_, workspace_,
                 {.shown = [this] { return shown_runs(); },
                  .verifying = [this] { return verifying_.running(); },
-                 .changed = [this] { timeline_.what_ifs_changed(); }}),
+                 .changed =
+                     [this] {
+                       client_.refresh_lenses();
+                       timeline_.what_ifs_changed();
+                     }}),
       verifying_(loop, client_, workspace_,
                  {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
                   .busy = [this] { return busy(); },
                   .changed = [this] { verification_changed(); }}),
       what_helps_(loop, client_, workspace_,
-                  {.shown = [this](const std::string& uri) -> ProfileStore::Shared {
-                     if (uri.empty()) return current_profile();
-                     const Document* document = workspace_.documents.find(uri);
-                     return document != nullptr ? document->profile() : nullptr;
-                   },
+                  {.shown = [this](const std::string& uri) { return shown_in(uri); },
                    .busy = [this]() -> std::string { return verifying_.running() ? "A change is being verified." : busy(); },
                    .changed =
                        [this] {
@@ -336,6 +322,17 @@ void Session::when_hints_known(const std::string& uri, std::function<std::string
 }
 
 // What the workspace shows; may be null.
+ProfileStore::Shared Session::newest_of(const fs::path& file) const {
+  const auto shown = profiles_.candidates(file);
+  return shown.empty() ? nullptr : shown.front();
+}
+
+ProfileStore::Shared Session::shown_in(const std::string& uri) {
+  if (uri.empty()) return current_profile();
+  const Document* document = workspace_.documents.find(uri);
+  return document != nullptr ? document->profile() : nullptr;
+}
+
 ProfileStore::Shared Session::current_profile() const {
   const auto shown = profiles_.candidates({});
   return shown.empty() ? nullptr : shown.front();

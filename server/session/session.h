@@ -103,6 +103,8 @@ class Session {
   std::vector<ProfileStore::Shared> shown_runs() const;
   std::vector<std::filesystem::path> shown_bundles() const;
   ProfileStore::Shared current_profile() const;
+  ProfileStore::Shared newest_of(const std::filesystem::path& file) const;  // that may be shown for it
+  ProfileStore::Shared shown_in(const std::string& uri);                    // empty: the current one
   void take_up_predictions();
   void profile(const Json& argument, protocol::Reply reply);
   void predict(const Json& argument, protocol::Reply reply);
