@@ -20,10 +20,10 @@ Batch = tuple[Tensor, ...]
 class Residual(nn.Module):
     def __init__(self, inner: nn.Module, outer: nn.Module | None = None) -> None:
         super().__init__()
-        self.inner, self.outer = inner, outer or nn.Identity()
+        self.inner, self.outer, self.inplace = inner, outer or nn.Identity(), False
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.outer(x) + self.inner(x))
+        return F.relu(self.outer(x) + self.inner(x), inplace=self.inplace)
 
 
 def conv(i: int, o: int, kernel: int = 3, stride: int = 1, groups: int = 1) -> nn.Sequential:

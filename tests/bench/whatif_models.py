@@ -104,6 +104,13 @@ class Recurrence(nn.Module):
         return self.head(h)
 
 
+def vgg() -> nn.Module:
+    """As torchvision's with batch norms: biases that these take off again, and a ReLU before each pool."""
+    sizes = ((3, 32), (32, 64), (64, 128))
+    layers = [layer for i, o in sizes for layer in (nn.Conv2d(i, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU(), nn.MaxPool2d(2))]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(128 * 16, 10))
+
+
 class Slow(Dataset[Batch]):
     """Pictures that take a while to make."""
 
@@ -123,6 +130,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
     "eager_gpt": (lambda: EagerTransformer(True), continued),
     "eager_bert": (lambda: EagerTransformer(False), sentences),
     "recurrence": (Recurrence, long_sentences),
+    "vgg": (vgg, predict_models.pictures),
     "loader": predict_models.MODELS["resnet"],
 }
 
@@ -135,6 +143,14 @@ def replace_gelu(module: nn.Module) -> None:
             replace_gelu(child)
 
 
+def drop_biases(model: nn.Module) -> None:
+    """Of convolutions before a batch norm in an nn.Sequential."""
+    for sequence in [module for module in model.modules() if isinstance(module, nn.Sequential)]:
+        for layer, following in zip(sequence, list(sequence)[1:]):
+            if isinstance(layer, nn.Conv2d) and isinstance(following, nn.BatchNorm2d):
+                layer.bias = None
+
+
 def run_again(module: nn.Module) -> None:
     forward = module.forward
     module.forward = lambda *inputs: checkpoint(forward, *inputs, use_reentrant=False)  # type: ignore[method-assign]
@@ -142,7 +158,15 @@ def run_again(module: nn.Module) -> None:
 
 OPTIMIZERS = {"foreach_optimizer", "fused_optimizer"}
 FORMULAS = {"fused_attention", "gelu_tanh", "unbind_time"}
-LAYERS = {"no_dropout", "batch_norm_eval", "no_conv_bias", "gelu_to_relu", "channels_last", "autocast_bf16"}
+LAYERS = {
+    "no_dropout",
+    "batch_norm_eval",
+    "no_conv_bias",
+    "inplace_relu",
+    "gelu_to_relu",
+    "channels_last",
+    "autocast_bf16",
+}
 LOOPS = {"none", "zeros", "zero_grad_none", "accumulate", "batch_x2", "loader_workers", "checkpoint"}
 KINDS = OPTIMIZERS | FORMULAS | LAYERS | LOOPS
 
@@ -168,12 +192,16 @@ class Training:
                 module.p = 0.0
             if isinstance(module, nn.BatchNorm2d) and "batch_norm_eval" in self.kinds:
                 module.eval()
+            if isinstance(module, nn.ReLU | predict_models.Residual) and "inplace_relu" in self.kinds:
+                module.inplace = True
             if isinstance(module, Eager):
                 module.fused, module.called = "fused_attention" in self.kinds, "gelu_tanh" in self.kinds
             if isinstance(module, Recurrence):
                 module.apart = "unbind_time" in self.kinds
         if "gelu_to_relu" in self.kinds:
             replace_gelu(self.model)
+        if "no_conv_bias" in self.kinds:
+            drop_biases(self.model)
         if "channels_last" in self.kinds:
             self.model.to(memory_format=CHANNELS_LAST)  # type: ignore[call-overload]
         for path in self.blocks:

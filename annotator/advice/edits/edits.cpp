@@ -20,6 +20,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "zero_grad_none") return zero_grad(script);
   if (kind == "no_dropout") return no_dropout(script, modules);
   if (kind == "no_conv_bias") return no_conv_bias(script, modules);
+  if (kind == "inplace_relu") return inplace_relu(script, modules);
   if (kind == "gelu_to_relu") return gelu_to_relu(script, modules);
   if (kind == "channels_last") return channels_last(script);
   if (kind == "compile") return compile(script);
@@ -44,6 +45,7 @@ std::string by_hand(std::string_view kind) {
       {"zero_grad_none", "call zero_grad() without set_to_none=False"},
       {"no_dropout", "set the probability of every dropout to 0"},
       {"no_conv_bias", "give these layers bias=False"},
+      {"inplace_relu", "give these ReLUs inplace=True"},
       {"gelu_to_relu", "put ReLU in place of GELU"},
       {"channels_last",
        "call model.to(memory_format=torch.channels_last) before the optimizer is made, and x.to(memory_format=torch.channels_last) on "

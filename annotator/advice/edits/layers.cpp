@@ -62,30 +62,43 @@ const profile::ModelModule* also_made(const Script& script, const Call& call, st
 
 }  // namespace
 
+std::string_view holder_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return path.substr(0, dot == std::string_view::npos ? 0 : dot);
+}
+
+std::expected<Found, NoEdit> call_of(const Script& script, const profile::ModelModule& module, std::span<const std::string> paths,
+                                     Others others) {
+  const std::string& path = module.path;
+  const Makers makers = makers_of(script, module);
+  if (makers.file == script.texts().size()) return no(fmt::format("`{}` is made in a library", path));
+  const std::string where = fmt::format("{}:{}", script.name(makers.file), makers.site->line + 1);
+  if (makers.calls.size() != 1) return no(fmt::format("the call that makes `{}` is not certain, at {}", path, where));
+  const Call& made = *makers.calls[0];
+  if (made.spreads()) return no(fmt::format("arguments of `{}` come from elsewhere, at {}", path, where));
+  const profile::ModelModule* other = others == Others::stay ? also_made(script, made, paths) : nullptr;
+  if (other != nullptr) return no(fmt::format("`{}`, which must stay, is made where `{}` is, at {}", other->path, path, where));
+  return Found{makers.file, &made};
+}
+
 Made edit_layers(const Script& script, std::span<const std::string> paths, std::span<const std::string_view> classes, OneLayer edit,
                  Others others) {
   ByPlace edits;  // layers of a loop have one
   std::vector<std::string> needs;
   std::string already;
   for (const std::string& path : paths) {
-    const auto module = std::ranges::find(script.sources().model.modules, path, &profile::ModelModule::path);
-    if (module == script.sources().model.modules.end()) return no(fmt::format("the layer `{}` is not known", path));
+    const profile::ModelModule* module = script.module(path);
+    if (module == nullptr) return no(fmt::format("the layer `{}` is not known", path));
     if (std::ranges::find(classes, module->class_name) == classes.end()) {
       return no(fmt::format("`{}` ({}) does it in its own code", path, module->class_name));
     }
-    const Makers makers = makers_of(script, *module);
-    if (makers.file == script.texts().size()) return no(fmt::format("`{}` is made in a library", path));
-    const PythonText& text = script.texts()[makers.file];
-    const std::string where = fmt::format("{}:{}", script.name(makers.file), makers.site->line + 1);
-    if (makers.calls.size() != 1) return no(fmt::format("the call that makes `{}` is not certain, at {}", path, where));
-    const Call& made = *makers.calls[0];
-    if (made.spreads()) return no(fmt::format("arguments of `{}` come from elsewhere, at {}", path, where));
-    const profile::ModelModule* other = others == Others::stay ? also_made(script, made, paths) : nullptr;
-    if (other != nullptr) return no(fmt::format("`{}`, which must stay, is made where `{}` is, at {}", other->path, path, where));
-    auto one = edit(text, made);
+    const auto made = call_of(script, *module, paths, others);
+    if (!made) return std::unexpected(made.error());
+    const std::string where = script.places({*made});
+    auto one = edit(script.texts()[made->file], *made->call);
     if (!one) return no(fmt::format("`{}` at {}: {}", path, where, one.error()));
     if (!one->needs.empty()) needs.push_back(one->needs);
-    if (one->edit) edits[makers.file].emplace(one->edit->span.begin, *one->edit);
+    if (one->edit) edits[made->file].emplace(one->edit->span.begin, *one->edit);
     if (!one->edit) already = fmt::format("`{}` is so already, at {}", path, where);
   }
   if (edits.empty()) return no(std::move(already));

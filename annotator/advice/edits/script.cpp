@@ -27,6 +27,15 @@ bool is_optimizer(const Call& call) {
 
 }  // namespace
 
+TSNode node_of(const PythonText& text, const Call& call) {
+  return ts_node_descendant_for_byte_range(text.root(), call.whole.begin, call.whole.end - 1);
+}
+
+std::string_view class_around(const PythonText& text, const Call& call) {
+  const TSNode owner = around(node_of(text, call), "class_definition");
+  return ts_node_is_null(owner) ? std::string_view() : text.at(field(owner, "name"));
+}
+
 std::unexpected<NoEdit> no(std::string reason) {
   return std::unexpected(NoEdit{.reason = std::move(reason), .by_hand = {}});
 }
@@ -105,6 +114,12 @@ std::string Script::indentation(std::size_t file, std::uint32_t byte) const {
   const std::string& text = texts_[file].text();
   const std::size_t line = byte == 0 ? 0 : text.rfind('\n', byte - 1) + 1;
   return text.substr(line, byte - line);
+}
+
+const profile::ModelModule* Script::module(std::string_view path) const {
+  const auto& modules = sources_.model.modules;
+  const auto found = std::ranges::find(modules, path, [](const auto& one) -> std::string_view { return one.path; });
+  return found == modules.end() ? nullptr : &*found;
 }
 
 std::set<std::string> Script::classes_of(std::span<const std::string> paths) const {

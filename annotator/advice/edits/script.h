@@ -52,11 +52,16 @@ class Script {
   std::optional<std::pair<std::size_t, Span>> stage(attribution::Stage stage) const;
   std::string indentation(std::size_t file, std::uint32_t byte) const;         // of its line; not blank where something stands before it
   std::set<std::string> classes_of(std::span<const std::string> paths) const;  // of modules
+  const profile::ModelModule* module(std::string_view path) const;             // null: it is not known
 
  private:
   const Sources& sources_;
   std::vector<PythonText> texts_;
 };
+
+// The call itself as a node, and the name of the class in whose code it stands; empty where it is in none.
+TSNode node_of(const PythonText& text, const Call& call);
+std::string_view class_around(const PythonText& text, const Call& call);
 
 std::unexpected<NoEdit> no(std::string reason);
 // `, name=value` behind the last argument.

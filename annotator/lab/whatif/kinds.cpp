@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 18> kKinds{{
+constexpr std::array<Kind, 19> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -62,6 +62,13 @@ constexpr std::array<Kind, 18> kKinds{{
      .where = Where::modules,
      .error = 0.04,
      .edit = no_conv_bias},
+    {.name = "inplace_relu",
+     .title = "ReLU in place (inplace=True)",
+     .assumes = "only the recorded operators read what these ReLUs get; a hook or a print would see the result instead",
+     .where = Where::modules,
+     .error = 0.04,
+     .edit = inplace_relu,
+     .losses = 0.001},
     {.name = "zero_grad_none",
      .title = "zero_grad(set_to_none=True)",
      .assumes = "nothing reads a gradient between zero_grad() and backward()",

@@ -127,6 +127,7 @@ CASES: dict[str, tuple[str, str, list[Change], list[Change]]] = {
         [add_before_optimizer("[m.eval() for m in model.modules() if isinstance(m, nn.BatchNorm2d)]\n")],
     ),
     "no bias": ("no_conv_bias", PICTURES, [], [("3, padding=1)", "3, padding=1, bias=False)")]),
+    "relu in place": ("inplace_relu", PICTURES, [], [("F.relu(out)", "F.relu(out, inplace=True)")]),
     "zero grad": ("zero_grad_none", WORDS, zero_grad_last("set_to_none=False"), zero_grad_last("")),
     "fused and autocast": ("fused_optimizer+autocast_bf16", PICTURES, [], [optimizer("Adam(model.parameters(), fused=True)"), BF16]),
 }
@@ -243,6 +244,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "no_dropout",
         "batch_norm_eval",
         "no_conv_bias",
+        "inplace_relu",
         "checkpoint",
         "compile",
     }
@@ -313,7 +315,7 @@ def test_faster_is_said_only_where_no_change_is_excluded(pictures: Path) -> None
 def test_all_that_apply_are_replayed_the_fastest_first(pictures: Path) -> None:
     document = answer(pictures)
     ratios = [item["ratio"] for item in of_programs(document)]
-    assert len(ratios) == 8
+    assert len(ratios) == 9
     assert ratios == sorted(ratios)
     assert document["self_check"]["ok"]
 

@@ -1,0 +1,66 @@
+// Edits of layers and of functions that a class calls in its forward.
+#include "tests/unit/advice/script_text.h"
+
+using namespace hotlens;
+using namespace hotlens::advice;
+
+namespace {
+
+struct Layer {
+  std::string path, name;
+  std::uint32_t line = 0;
+};
+
+Sources with_layers(const std::string& text, const std::vector<Layer>& layers) {
+  Sources from = sources(text);
+  for (const Layer& layer : layers) {
+    profile::ModelModule module;
+    module.path = layer.path;
+    module.class_name = layer.name;
+    module.attached = site(layer.line);
+    from.model.modules.push_back(std::move(module));
+  }
+  return from;
+}
+
+const std::string kImports = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n";
+
+}  // namespace
+
+TEST_CASE("a ReLU layer is made in place where all that the call makes may be") {
+  const auto in_place = [](const std::string& call) {
+    const std::string text = kImports + "act = " + call + "\n";
+    const std::string all = edited(with_layers(text, {{"a", "ReLU", 3}}), "inplace_relu", {"a"});
+    return all.starts_with(kImports) ? all.substr(kImports.size()) : all;
+  };
+  CHECK(in_place("nn.ReLU()") == "act = nn.ReLU(inplace=True)\n");
+  CHECK(in_place("nn.ReLU(False)") == "act = nn.ReLU(True)\n");
+  CHECK(in_place("nn.ReLU(inplace=False)") == "act = nn.ReLU(inplace=True)\n");
+  CHECK(in_place("nn.ReLU(inplace=args.save)").contains("is an expression: `args.save`"));
+  CHECK(in_place("nn.ReLU(True)").contains("is so already"));
+  const Sources two = with_layers(kImports + "acts = [nn.ReLU() for _ in range(2)]\n", {{"a", "ReLU", 3}, {"b", "ReLU", 3}});
+  CHECK(edited(two, "inplace_relu", {"a"}) == "refused: `b`, which must stay, is made where `a` is, at train.py:4");
+  CHECK(edited(two, "inplace_relu", {"a", "b"}).contains("[nn.ReLU(inplace=True) for"));
+}
+
+TEST_CASE("calls of relu are in place where each forward pass runs each of them") {
+  const auto in_place = [](const std::string& body, const std::string& method = "forward") {
+    const std::string head = kImports + "class Net(nn.Module):\n    def " + method + "(self, x):\n";
+    const std::string all = edited(with_layers(head + body, {{"net", "Net", 3}}), "inplace_relu", {"net"});
+    return all.starts_with(head) ? all.substr(head.size()) : all;
+  };
+  CHECK(in_place("        return self.drop(F.relu(self.conv(x)))\n") == "        return self.drop(F.relu(self.conv(x), inplace=True))\n");
+  CHECK(in_place("        x = torch.relu(x)\n        return F.relu(x, False)\n") ==
+        "        x = torch.relu_(x)\n        return F.relu(x, True)\n");
+  CHECK(in_place("        return self.conv(x).relu()\n") == "        return self.conv(x).relu_()\n");
+  CHECK(in_place("        with torch.no_grad():\n            return F.relu(x)\n") ==
+        "        with torch.no_grad():\n            return F.relu(x, inplace=True)\n");
+  const std::string uncertain = "refused: it is not certain that the relu at train.py:";
+  CHECK(in_place("        if self.deep:\n            x = F.relu(x)\n        return x\n").starts_with(uncertain));
+  CHECK(in_place("        x = F.relu(x) if self.deep else x\n        return x\n").starts_with(uncertain));
+  CHECK(in_place("        for layer in self.layers:\n            x = F.relu(x)\n        return x\n").starts_with(uncertain));
+  CHECK(in_place("        if self.done:\n            return x\n        return F.relu(x)\n").starts_with(uncertain));
+  CHECK(in_place("        return F.relu(x)\n", "head").starts_with(uncertain));
+  CHECK(in_place("        return self.act(x)\n") == "refused: `Net` calls relu in no code of its own that ran");
+  CHECK(in_place("        return F.relu(x, inplace=self.save)\n").contains("is an expression: `self.save`"));
+}
