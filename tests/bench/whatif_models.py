@@ -143,6 +143,14 @@ def replace_gelu(module: nn.Module) -> None:
             replace_gelu(child)
 
 
+def pool_first(model: nn.Module) -> None:
+    """Of neighbours in an nn.Sequential."""
+    for sequence in [module for module in model.modules() if isinstance(module, nn.Sequential)]:
+        for at in range(len(sequence) - 1):
+            if isinstance(sequence[at], nn.ReLU) and isinstance(sequence[at + 1], nn.MaxPool2d):
+                sequence[at], sequence[at + 1] = sequence[at + 1], sequence[at]
+
+
 def drop_biases(model: nn.Module) -> None:
     """Of convolutions before a batch norm in an nn.Sequential."""
     for sequence in [module for module in model.modules() if isinstance(module, nn.Sequential)]:
@@ -163,6 +171,7 @@ LAYERS = {
     "batch_norm_eval",
     "no_conv_bias",
     "inplace_relu",
+    "pool_before_relu",
     "gelu_to_relu",
     "channels_last",
     "autocast_bf16",
@@ -202,6 +211,8 @@ class Training:
             replace_gelu(self.model)
         if "no_conv_bias" in self.kinds:
             drop_biases(self.model)
+        if "pool_before_relu" in self.kinds:
+            pool_first(self.model)
         if "channels_last" in self.kinds:
             self.model.to(memory_format=CHANNELS_LAST)  # type: ignore[call-overload]
         for path in self.blocks:

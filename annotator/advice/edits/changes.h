@@ -24,6 +24,7 @@ Made pin_memory(const Script& script);
 Made no_dropout(const Script& script, std::span<const std::string> paths);
 Made no_conv_bias(const Script& script, std::span<const std::string> paths);
 Made inplace_relu(const Script& script, std::span<const std::string> paths);
+Made pool_before_relu(const Script& script, std::span<const std::string> paths);
 Made gelu_to_relu(const Script& script, std::span<const std::string> paths);
 Made checkpoint(const Script& script, std::span<const std::string> paths);
 // The library's own way to checkpoint all layers that it reaches.

@@ -21,6 +21,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "no_dropout") return no_dropout(script, modules);
   if (kind == "no_conv_bias") return no_conv_bias(script, modules);
   if (kind == "inplace_relu") return inplace_relu(script, modules);
+  if (kind == "pool_before_relu") return pool_before_relu(script, modules);
   if (kind == "gelu_to_relu") return gelu_to_relu(script, modules);
   if (kind == "channels_last") return channels_last(script);
   if (kind == "compile") return compile(script);
@@ -46,6 +47,7 @@ std::string by_hand(std::string_view kind) {
       {"no_dropout", "set the probability of every dropout to 0"},
       {"no_conv_bias", "give these layers bias=False"},
       {"inplace_relu", "give these ReLUs inplace=True"},
+      {"pool_before_relu", "put each max-pool before the ReLU that it follows"},
       {"gelu_to_relu", "put ReLU in place of GELU"},
       {"channels_last",
        "call model.to(memory_format=torch.channels_last) before the optimizer is made, and x.to(memory_format=torch.channels_last) on "

@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 19> kKinds{{
+constexpr std::array<Kind, 20> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -68,6 +68,13 @@ constexpr std::array<Kind, 19> kKinds{{
      .where = Where::modules,
      .error = 0.04,
      .edit = inplace_relu,
+     .losses = 0.001},
+    {.name = "pool_before_relu",
+     .title = "Max-pool before its ReLU",
+     .assumes = "results and gradients are equal; a hook on one of the two sees something else",
+     .where = Where::modules,
+     .error = 0.04,
+     .edit = pool_before_relu,
      .losses = 0.001},
     {.name = "zero_grad_none",
      .title = "zero_grad(set_to_none=True)",

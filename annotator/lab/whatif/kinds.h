@@ -60,6 +60,7 @@ Edited gelu_to_relu(Program program);
 Edited batch_norm_eval(Program program);
 Edited no_conv_bias(Program program);
 Edited inplace_relu(Program program);
+Edited pool_before_relu(Program program);
 Edited zero_grad_none(Program program);
 Edited checkpoint_blocks(Program program);
 Edited fused_attention(Program program);

@@ -73,6 +73,24 @@ tensors = lambda n: (torch.randn(n, 3, 32, 32), torch.randint(10, (n,)))
 """
 )
 
+POOLS = LOOP.format(
+    model="""
+class Tail(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.pool, self.act, self.last = nn.Conv2d(32, 32, 3, padding=1), nn.MaxPool2d(2), nn.ReLU(), nn.Conv2d(32, 32, 3)
+    def forward(self, x):
+        x = self.pool(F.relu(self.conv(x)))
+        x = F.max_pool2d(self.act(self.last(x)), 3, stride=1)
+        return F.avg_pool2d(F.relu(x), 2)
+def stage(i, o):
+    return nn.Sequential(nn.Conv2d(i, o, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+model = nn.Sequential(stage(3, 32), stage(32, 32), Tail(), nn.Flatten(), nn.Linear(32, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+tensors = lambda n: (torch.randn(n, 3, 48, 48), torch.randint(10, (n,)))
+"""
+)
+
 # Kind: the script, what its edit changes, the layers.
 CASES: dict[str, tuple[str, list[Change], list[str]]] = {
     "no_conv_bias": (
@@ -94,6 +112,15 @@ CASES: dict[str, tuple[str, list[Change], list[str]]] = {
             ("nn.Conv2d(16, 64, 1), nn.ReLU()", "nn.Conv2d(16, 64, 1), nn.ReLU(inplace=True)"),
         ],
         ["0", "1.act", "1", "3", "5.act"],
+    ),
+    "pool_before_relu": (
+        POOLS,
+        [
+            ("nn.ReLU(), nn.MaxPool2d(2))", "nn.MaxPool2d(2), nn.ReLU())"),
+            ("self.pool(F.relu(self.conv(x)))", "F.relu(self.pool(self.conv(x)))"),
+            ("F.max_pool2d(self.act(self.last(x)), 3, stride=1)", "self.act(F.max_pool2d(self.last(x), 3, stride=1))"),
+        ],
+        ["0.1", "0.2", "1.1", "1.2", "2", "2.pool", "2.act"],
     ),
 }
 

@@ -250,6 +250,7 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
     }
     assert {refused["kind"] for refused in document["refused"]} == {
         "gelu_to_relu",
+        "pool_before_relu",
         "zero_grad_none",
         "fused_attention",
         "unbind_time",

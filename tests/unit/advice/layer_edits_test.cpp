@@ -64,3 +64,38 @@ TEST_CASE("calls of relu are in place where each forward pass runs each of them"
   CHECK(in_place("        return self.act(x)\n") == "refused: `Net` calls relu in no code of its own that ran");
   CHECK(in_place("        return F.relu(x, inplace=self.save)\n").contains("is an expression: `self.save`"));
 }
+
+TEST_CASE("a ReLU and the max-pool behind it change places in an nn.Sequential") {
+  const auto swapped = [](const std::string& entries, const std::string& around = "Sequential",
+                          std::vector<std::string> paths = {"net.0", "net.1"}) {
+    const std::string text = kImports + "net = nn.Sequential(" + entries + ")\n";
+    return edited(with_layers(text, {{"net", around, 3}, {"net.0", "ReLU", 3}, {"net.1", "MaxPool2d", 3}}), "pool_before_relu",
+                  std::move(paths));
+  };
+  CHECK(swapped("nn.ReLU(), nn.MaxPool2d(2, stride=2)") == kImports + "net = nn.Sequential(nn.MaxPool2d(2, stride=2), nn.ReLU())\n");
+  CHECK(swapped("*[nn.ReLU(), nn.MaxPool2d(2)]") == kImports + "net = nn.Sequential(*[nn.MaxPool2d(2), nn.ReLU()])\n");
+  CHECK(swapped("nn.ReLU(), *more, nn.MaxPool2d(2)").contains("are not made beside each other"));
+  CHECK(swapped("nn.ReLU(), nn.MaxPool2d(2)", "ModuleList").starts_with("refused: no expression in the code of `ModuleList`"));
+  CHECK(swapped("nn.ReLU(), nn.MaxPool2d(2)", "Sequential", {"net.0"}) ==
+        "refused: `net.1`, which must stay, is made where `net.1` is, at train.py:4");
+}
+
+TEST_CASE("a max-pool of a ReLU becomes a ReLU of a max-pool in one expression") {
+  const auto turned = [](const std::string& expression, std::vector<std::string> paths = {"net", "net.pool"}) {
+    const std::string head = kImports + "class Net(nn.Module):\n    def forward(self, x):\n        x = ";
+    const std::string all =
+        edited(with_layers(head + expression + "\n",
+                           {{"net", "Net", 4}, {"net.act", "ReLU", 4}, {"net.pool", "MaxPool2d", 4}, {"net.mean", "AvgPool2d", 4}}),
+               "pool_before_relu", std::move(paths));
+    return all.starts_with(head) ? all.substr(head.size()) : all;
+  };
+  CHECK(turned("F.max_pool2d(F.relu(self.conv(x)), 2)") == "F.relu(F.max_pool2d(self.conv(x), 2))\n");
+  CHECK(turned("F.max_pool2d(F.relu(x, inplace=True), kernel_size=2)") == "F.relu(F.max_pool2d(x, kernel_size=2), inplace=True)\n");
+  CHECK(turned("self.fc(self.pool(self.act(self.conv(x))))", {"net.act", "net.pool"}) == "self.fc(self.act(self.pool(self.conv(x))))\n");
+  const std::string none = "refused: no expression in the code of `Net` is a max-pool of a ReLU, `pool(relu(x))`";
+  CHECK(turned("F.avg_pool2d(F.relu(x), 2)") == none);
+  CHECK(turned("self.mean(F.relu(x))") == none);
+  CHECK(turned("F.max_pool2d(F.gelu(x), 2)") == none);
+  CHECK(turned("F.max_pool2d(F.relu(x), 2, return_indices=True)") == none);
+  CHECK(turned("self.pool(F.relu(x))", {"net"}) == none);  // what that pool does is not known
+}

@@ -68,3 +68,36 @@ TEST_CASE("of a layer, or of the calls of a class, all ReLUs are in place or non
   CHECK(edit.modules == std::vector<std::string>{"a"});
   CHECK(names(edit.program) == std::vector<std::string>{"aten::conv2d", "aten::relu_", "aten::sigmoid", "aten::relu"});
 }
+
+TEST_CASE("a max-pool goes before the ReLU that only it reads") {
+  const json pool = op("aten::max_pool2d", {t(6), {2, 2}}, 8);
+  const Edit edit =
+      done(pool_before_relu(with_relu("aten::conv2d", {released({5}), pool, released({6}), op("aten::sum", json::array({t(8)}), 9)})));
+  CHECK(names(edit.program) ==
+        std::vector<std::string>{"aten::conv2d", "aten::max_pool2d", "hotlens::free", "aten::relu", "hotlens::free", "aten::sum"});
+  const Operator &first = edit.program.operators[1], &second = edit.program.operators[3];
+  CHECK(tensor_of(&first.args[0]) == 5);
+  CHECK(edit.program.operators[2].args == Values{{TensorRef{5}}});
+  CHECK(tensor_of(&second.args[0]) == first.out[0]);
+  CHECK(edit.program.operators[4].args == Values{{TensorRef{first.out[0]}}});
+  CHECK(second.out == std::vector<TensorId>{8});
+  CHECK(edit.evidence == "1 max-pool follows a ReLU whose result nothing else reads");
+  CHECK(reason(pool_before_relu(edit.program)).contains("no max-pool is all"));
+}
+
+TEST_CASE("a ReLU in place is so behind its max-pool, too") {
+  const Edit edit =
+      done(pool_before_relu(program(kTensors, json::array({op("aten::conv2d", {t(1), t(0)}, 5), op("aten::relu_", json::array({t(5)}), 5),
+                                                           op("aten::max_pool1d", {t(5), {2}}, 8), released({5})}))));
+  CHECK(names(edit.program) == std::vector<std::string>{"aten::conv2d", "aten::max_pool1d", "aten::relu_", "hotlens::free"});
+  CHECK(edit.program.operators[1].out == std::vector<TensorId>{8});
+  CHECK(edit.program.operators[2].out == std::vector<TensorId>{8});
+}
+
+TEST_CASE("other pools, and a ReLU that something else reads, stay") {
+  CHECK(!pool_before_relu(with_relu("aten::conv2d", {op("aten::avg_pool2d", {t(6), {2, 2}}, 8)})));
+  CHECK(!pool_before_relu(with_relu("aten::conv2d", {op("aten::max_pool2d_with_indices", {t(6), {2, 2}}, {8, 9})})));
+  CHECK(!pool_before_relu(with_relu("aten::conv2d", {op("aten::max_pool2d", {t(6), {2, 2}}, 8), op("aten::sum", json::array({t(6)}), 9)})));
+  CHECK(!pool_before_relu(
+      program(kTensors, json::array({op("aten::sigmoid", json::array({t(1)}), 5), op("aten::max_pool2d", {t(5), {2}}, 8)}))));
+}
