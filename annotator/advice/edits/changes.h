@@ -25,6 +25,8 @@ Made no_dropout(const Script& script, std::span<const std::string> paths);
 Made no_conv_bias(const Script& script, std::span<const std::string> paths);
 Made inplace_relu(const Script& script, std::span<const std::string> paths);
 Made pool_before_relu(const Script& script, std::span<const std::string> paths);
+// Of the classes that these norms are of.
+Made batch_norm_eval(const Script& script, std::span<const std::string> paths);
 Made gelu_to_relu(const Script& script, std::span<const std::string> paths);
 Made checkpoint(const Script& script, std::span<const std::string> paths);
 // The library's own way to checkpoint all layers that it reaches.

@@ -22,6 +22,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "no_conv_bias") return no_conv_bias(script, modules);
   if (kind == "inplace_relu") return inplace_relu(script, modules);
   if (kind == "pool_before_relu") return pool_before_relu(script, modules);
+  if (kind == "batch_norm_eval") return batch_norm_eval(script, modules);
   if (kind == "gelu_to_relu") return gelu_to_relu(script, modules);
   if (kind == "channels_last") return channels_last(script);
   if (kind == "compile") return compile(script);

@@ -36,6 +36,12 @@ std::string_view class_around(const PythonText& text, const Call& call) {
   return ts_node_is_null(owner) ? std::string_view() : text.at(field(owner, "name"));
 }
 
+std::string model_of(const PythonText& text, const Call& optimizer) {
+  constexpr std::string_view kEnd = ".parameters()";
+  const std::string_view parameters = optimizer.given.empty() ? "" : text.at(optimizer.given[0].value);
+  return std::string(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
+}
+
 std::unexpected<NoEdit> no(std::string reason) {
   return std::unexpected(NoEdit{.reason = std::move(reason), .by_hand = {}});
 }
@@ -49,6 +55,16 @@ Replacement appended(const Call& call, const std::string& keyword) {
 std::vector<Replacement> with_keyword(const Call& call, const std::string& keyword) {
   if (!call.lone_generator) return {appended(call, keyword)};
   return {{{call.arguments.begin, call.arguments.begin}, "("}, {{call.arguments.end, call.arguments.end}, ", " + keyword + ")"}};
+}
+
+Made before_statement(const Script& script, const Found& call, const std::string& statement, std::vector<std::string> needs) {
+  const PythonText& text = script.texts()[call.file];
+  const std::vector<Statement> block = text.block_from(call.call->whole);
+  const std::string indentation = block.empty() ? std::string() : script.indentation(call.file, block[0].span.begin);
+  if (block.empty() || indentation.find_first_not_of(" \t") != std::string::npos)
+    return no("another statement stands on the line of the optimizer");
+  const std::uint32_t begin = block[0].span.begin;
+  return Edits{{call.file, {{{begin, begin}, statement + std::string(line_end(text.text())) + indentation}}, std::move(needs)}};
 }
 
 Edits listed(ByPlace edits, const std::vector<std::string>& needs) {

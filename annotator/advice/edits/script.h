@@ -63,7 +63,12 @@ class Script {
 TSNode node_of(const PythonText& text, const Call& call);
 std::string_view class_around(const PythonText& text, const Call& call);
 
+// The name of the one model whose parameters an optimizer gets; empty where it is not one.
+std::string model_of(const PythonText& text, const Call& optimizer);
+
 std::unexpected<NoEdit> no(std::string reason);
+// A statement before that of the optimizer's call, on a line of its own.
+Made before_statement(const Script& script, const Found& call, const std::string& statement, std::vector<std::string> needs = {});
 // `, name=value` behind the last argument.
 Replacement appended(const Call& call, const std::string& keyword);
 std::vector<Replacement> with_keyword(const Call& call, const std::string& keyword);

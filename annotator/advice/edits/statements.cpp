@@ -25,28 +25,11 @@ std::optional<std::uint32_t> converted(const PythonText& text, std::string_view 
   return std::nullopt;
 }
 
-// The name of the one model whose parameters an optimizer gets; empty where it is not one.
-std::string model_of(const PythonText& text, const Call& optimizer) {
-  constexpr std::string_view kEnd = ".parameters()";
-  const std::string_view parameters = optimizer.given.empty() ? "" : text.at(optimizer.given[0].value);
-  return std::string(parameters.substr(0, parameters.ends_with(kEnd) ? parameters.size() - kEnd.size() : 0));
-}
-
 // A statement behind these bytes on their line.
 bool shares_end(std::string_view text, std::uint32_t end) {
   const std::string_view rest = text.substr(end, text.find('\n', end) - end);
   const std::size_t first = rest.find_first_not_of(" \t\r");
   return first != std::string_view::npos && rest[first] != '#';
-}
-
-// A statement before that of a call, on a line of its own.
-Made before(const Script& script, const Found& call, const std::string& statement, std::vector<std::string> needs = {}) {
-  const PythonText& text = script.texts()[call.file];
-  const std::vector<Statement> block = text.block_from(call.call->whole);
-  const std::string indentation = block.empty() ? std::string() : script.indentation(call.file, block[0].span.begin);
-  if (block.empty() || !ends_line(indentation)) return no("another statement stands on the line of the optimizer");
-  const std::uint32_t begin = block[0].span.begin;
-  return Edits{{call.file, {{{begin, begin}, statement + std::string(line_end(text.text())) + indentation}}, std::move(needs)}};
 }
 
 }  // namespace
@@ -84,7 +67,7 @@ Made cudnn_benchmark(const Script& script) {
   if (sets != script.texts().end()) return no("the script sets cudnn.benchmark itself");
   const auto made = script.optimizer_call();
   if (!made) return std::unexpected(made.error());
-  return before(script, *made, "torch.backends.cudnn.benchmark = True", {"torch"});
+  return before_statement(script, *made, "torch.backends.cudnn.benchmark = True", {"torch"});
 }
 
 Made tf32(const Script& script) {
@@ -100,7 +83,7 @@ Made tf32(const Script& script) {
   }
   const auto made = script.optimizer_call();
   if (!made) return std::unexpected(made.error());
-  return before(script, *made, "torch.set_float32_matmul_precision(\"high\")", {"torch"});
+  return before_statement(script, *made, "torch.set_float32_matmul_precision(\"high\")", {"torch"});
 }
 
 Made compile(const Script& script) {
@@ -114,7 +97,7 @@ Made compile(const Script& script) {
   if (decorated != script.texts().end()) return no("the script compiles already: @torch.compile");
   const std::string model = model_of(script.texts()[made->file], *made->call);
   if (model.empty()) return no("the optimizer's parameters are not those of one model");
-  return before(script, *made, model + ".compile()");
+  return before_statement(script, *made, model + ".compile()");
 }
 
 // From the model's call to the last statement before the one that goes backward, in one block.

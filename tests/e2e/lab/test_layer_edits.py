@@ -161,3 +161,28 @@ def test_the_edited_layers_train_as_before(tmp_path: Path, kind: str) -> None:
     assert losses(text) == pytest.approx(losses(script), rel=1e-4)
     assert item["peak_bytes"] == record(tmp_path / "after", text) < was
     assert row(answer(tmp_path / "after", kind)["refused"], kind)["reason"]
+
+
+@pytest.mark.parametrize("name", ["as it was made", "train() in each epoch"])
+def test_batch_norms_are_in_evaluation_mode_from_the_first_step(tmp_path: Path, name: str) -> None:
+    script, indentation = NORMS, ""
+    if name == "train() in each epoch":
+        head, _, loop = NORMS.partition("for x, y in")
+        body = "    model.train()\n    for x, y in" + loop.replace("\n    ", "\n        ")
+        script, indentation = head + "for epoch in range(2):\n" + body, "    "
+    folder = tmp_path / "work"
+    record(folder, script)
+    item = row(answer(folder, "batch_norm_eval")["items"], "batch_norm_eval")
+    done = ask(folder, "batch_norm_eval", "--apply")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [
+        "for each_norm in model.modules():",
+        "    if isinstance(each_norm, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)):",
+        "        each_norm.eval()",
+    ]
+    added = "".join(f"{indentation}{line}\n" for line in lines)
+    before = "    for x, y in" if indentation else "optimizer = torch"
+    text = (folder / "train.py").read_text()
+    assert text == changed(script, [(before, added + before)])
+    assert item["peak_bytes"] == pytest.approx(record(tmp_path / "after", text), rel=0.001)
+    assert row(answer(tmp_path / "after", "batch_norm_eval")["refused"], "batch_norm_eval")["reason"]

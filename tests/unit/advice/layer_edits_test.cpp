@@ -99,3 +99,27 @@ TEST_CASE("a max-pool of a ReLU becomes a ReLU of a max-pool in one expression")
   CHECK(turned("F.max_pool2d(F.relu(x), 2, return_indices=True)") == none);
   CHECK(turned("self.pool(F.relu(x))", {"net"}) == none);  // what that pool does is not known
 }
+
+TEST_CASE("batch norms are in evaluation mode behind each train()") {
+  const std::string norms =
+      "    for each_norm in model.modules():\n        if isinstance(each_norm, torch.nn.BatchNorm2d):\n            each_norm.eval()\n";
+  const auto frozen = [](const std::string& text, std::uint32_t call, const std::string& name = "BatchNorm2d") {
+    Sources from = with_layers(text, {{"norm", name, 0}});
+    from.model.stages.push_back({.site = site(call), .stage = attribution::Stage::forward});
+    return edited(from, "batch_norm_eval", {"norm"});
+  };
+  const std::string head = "import torch\nopt = torch.optim.SGD(model.parameters())\nfor epoch in range(9):\n";
+  CHECK(frozen(head + "    model.train()  # again\n    model(x)\n", 4) == head + "    model.train()  # again\n" + norms + "    model(x)\n");
+  CHECK(frozen(head + "    model.train(True)\n    model(x)\n", 4) == head + "    model.train(True)\n" + norms + "    model(x)\n");
+  CHECK(frozen(head + "    model.train(mode)\n    model(x)\n", 4) == "refused: whether the model trains is an expression, at train.py:4");
+  CHECK(frozen(head + "    trainer.train()\n    model(x)\n", 4) ==
+        "refused: it is not certain that train() is called on the model, at train.py:4");
+  CHECK(frozen(head + "    if a: model.train()\n    model(x)\n", 4).contains("another statement stands on the line of train()"));
+  CHECK(frozen(head + "    model.train(); model(x)\n", 3).contains("another statement stands on the line of train()"));
+  // Without one the model trains as it was made.
+  const std::string made =
+      "import torch\nfor each_norm in model.modules():\n    if isinstance(each_norm, torch.nn.BatchNorm2d):\n        each_norm.eval()\n";
+  CHECK(frozen(head + "    model(x)\n", 3) == made + head.substr(head.find('\n') + 1) + "    model(x)\n");
+  CHECK(frozen(head + "    model(x)\n", 3, "Norm") == "refused: `Norm` normalizes in its own code");
+  CHECK(edited(with_layers(head, {{"norm", "BatchNorm2d", 0}}), "batch_norm_eval", {"norm"}).contains("a library calls the model"));
+}
