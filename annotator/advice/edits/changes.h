@@ -40,5 +40,7 @@ Made tf32(const Script& script);
 Made scan_time(const Script& script);
 // Of expressions in the code of these modules' classes, and in functions of no class.
 Made gelu_tanh(const Script& script, std::span<const std::string> paths);
+// Of attention that the code of these modules' classes, or functions of no class, write out.
+Made fused_attention(const Script& script, std::span<const std::string> paths);
 
 }  // namespace hotlens::advice

@@ -34,6 +34,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "cudnn_benchmark") return cudnn_benchmark(script);
   if (kind == "tf32") return tf32(script);
   if (kind == "scan_time") return scan_time(script);
+  if (kind == "fused_attention") return fused_attention(script, modules);
   if (kind == "gelu_tanh") return gelu_tanh(script, modules);
   if (kind == kKeepFreed) return no("no text of the script sets it");
   return no("no edit of a single expression does it");

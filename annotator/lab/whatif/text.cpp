@@ -149,6 +149,7 @@ std::string place(const WhatIf& item) {
 
 // One line each, whatever is in it: of several the first.
 std::string on_one_line(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   const std::string_view whole = text.substr(0, text.find_last_not_of(" \t\r\n") + 1), first = whole.substr(0, whole.find_first_of("\r\n"));
   const auto more = std::ranges::count(whole, '\n');
   return harmless(first) + (more > 0 ? fmt::format(" … {}", format::counted(more, "line more", "lines more")) : "");
@@ -156,6 +157,7 @@ std::string on_one_line(std::string_view text) {
 
 std::string described(const SourceEdit& edit, State state) {
   const std::string place = fmt::format("  {}: {}:{}: ", state == State::applied ? "applied" : "edit", harmless(edit.file), edit.line + 1);
+  if (edit.text.empty()) return place + "`" + on_one_line(edit.was) + "` removed\n";
   const std::string text = edit.text.find_last_not_of(" \t\r\n") == std::string::npos ? "indented" : "`" + on_one_line(edit.text) + "`";
   return place + (edit.was.empty() ? text + (text == "indented" ? "" : " added") : "`" + on_one_line(edit.was) + "` → " + text) + "\n";
 }

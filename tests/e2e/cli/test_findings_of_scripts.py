@@ -87,8 +87,10 @@ def test_findings_stand_at_the_lines_that_would_change(hotlens: Run, tmp_path: P
         assert (tmp_path / "train.py").read_text() == SCRIPT
     apart = hotlens("whatif", "unbind_time", "--apply", "--dry-run")
     assert apart.returncode == 0 and "`x_steps = x.unbind(1)` added" in apart.stdout
-    refused = hotlens("whatif", "fused_attention", "--apply")
-    assert refused.returncode == 3 and "by hand: call F.scaled_dot_product_attention" in refused.stdout
+    fused = hotlens("whatif", "fused_attention", "--apply", "--dry-run")
+    assert fused.returncode == 0 and "`weights @ v` → `F.scaled_dot_product_attention(q, k, v, scale=1.0 / math.sqrt(48))`" in fused.stdout
+    refused = hotlens("whatif", "gelu_to_relu", "--apply")
+    assert refused.returncode == 3 and "GELU" in refused.stdout
     never = hotlens("whatif", "pin_memory", "--apply")
     assert never.returncode == 3 and "no evidence that it would help" in never.stdout
 
