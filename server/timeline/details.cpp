@@ -3,8 +3,10 @@
 #include <span>
 
 #include "annotator/profile/build/regions.h"
+#include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
+#include "server/features/line_clock.h"
 #include "server/features/timeline_facts.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
@@ -137,8 +139,36 @@ void put_region(Json& details, const Blocks& blocks, const Block& block) {
   if (const auto kind = regions.hides(blocks.annotated->account.work[block.id])) details["withoutModule"] = profile::reason(*kind);
 }
 
+bool same_line(const profile::Site& one, const profile::Site& other) {
+  return one.file == other.file && one.line == other.line;
+}
+
+// Of an update, as the clocks of the stage's lines had it without a profiler: what their hints say. Nothing where one of them has none, or
+// enters another stage too.
+std::optional<Ns> clocked(const Profile& profile, profile::Stage stage) {
+  if (!profile.loop) return std::nullopt;
+  Ns sum{};
+  std::vector<const profile::Site*> lines;
+  for (const profile::StageSite& one : profile.stage_sites) {
+    const auto is_here = [&](const profile::Site* line) { return same_line(*line, one.site); };
+    if (one.stage != stage || std::ranges::any_of(lines, is_here)) continue;
+    const bool shared = std::ranges::any_of(
+        profile.stage_sites, [&](const profile::StageSite& other) { return other.stage != stage && same_line(other.site, one.site); });
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = 0; row < profile.loop->statements.size(); ++row) {
+      if (same_line(profile.loop->statements[row].site, one.site)) rows.push_back(row);
+    }
+    const auto clock = features::clock_of(*profile.loop, rows);
+    if (shared || !clock) return std::nullopt;
+    sum += clock->per_update;
+    lines.push_back(&one.site);
+  }
+  return sum > Ns{} ? std::optional(sum) : std::nullopt;
+}
+
 void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
   const Profile& profile = subject.opened->profile();
+  if (const auto plain = clocked(profile, stage)) details["plain"] = plain->count();
   const auto times = std::ranges::find(profile.stages, stage, &profile::StageTimes::stage);
   if (times == profile.stages.end()) return;
   details["spread"] = profile.has_device() ? spread_json("device busy", times->device) : spread_json("wall", times->wall);

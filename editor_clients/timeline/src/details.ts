@@ -59,6 +59,15 @@ export function rowsOf(details: Details): Row[] {
     : timesRows('', details.times, details.kind === 'step' ? 'device busy with its work' : 'device busy');
   const { fold, spread, memory } = details;
   return [
+    ...(details.plain === undefined
+      ? []
+      : [
+          [
+            'without the profiler',
+            time(details.plain),
+            `${exact(details.plain)}: a mean update, by the clocks of its lines; the hints there say it`,
+          ] as const,
+        ]),
     ['span', time(details.duration), `${exact(details.duration)}, from ${exact(details.start)}`],
     ...rows,
     ...(fold === undefined

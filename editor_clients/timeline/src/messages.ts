@@ -267,6 +267,7 @@ export interface Details extends Block {
   readonly spread?: { readonly of: string; readonly p10: number; readonly median?: number; readonly p90: number; readonly steps: number };
   readonly memory?: Memory;
   readonly shapes?: string;
+  readonly plain?: number; // of a stage: an update without the profiler, by the clocks of its lines
   readonly withoutModule?: string; // why a kernel has no module of its own
   readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;

@@ -49,6 +49,25 @@ def test_the_connection_answers_the_timelines_requests(start: Start, example: Pa
     assert refused.value.code == -32602
 
 
+def label_of(hint: dict[str, Any]) -> str:
+    label = hint["label"]
+    return label if isinstance(label, str) else "".join(part["value"] for part in label)
+
+
+def test_a_stage_says_what_the_hint_of_its_line_says(start: Start, example: Path) -> None:
+    """The blocks are of a step with the profiler, hints of loops are of those without one."""
+    client, _ = opened(start, example)
+    uri = client.open(example / "train.py")
+    hints = {hint["position"]["line"]: label_of(hint) for hint in client.hints_when_known(uri)}
+    lines = (example / "train.py").read_text().splitlines()
+    for stage, code in (("forward", "outputs = model(images)"), ("backward", "loss.backward()")):
+        number, unit = hints[next(line for line, text in enumerate(lines) if code in text)].split()[:2]
+        details = client.request("hotlens/timeline/details", {"path": [stage]})
+        assert details["plain"] == pytest.approx(float(number) * {"ms": 1e6, "µs": 1e3}[unit], rel=0.01)
+        assert details["plain"] != details["duration"]
+    assert "plain" not in client.request("hotlens/timeline/details", {"path": []})
+
+
 def test_a_line_opens_its_block_and_the_cursor_selects_it(start: Start, example: Path) -> None:
     client, uri = opened(start, example)
     at = position(example, "self.layer1 = ")
