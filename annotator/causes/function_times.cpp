@@ -69,12 +69,21 @@ std::vector<profile::HostFunction> FunctionTimes::take() && {
   return functions;
 }
 
+namespace {
+
+// "<listcomp>", "<lambda>": the function around it is what people know.
+bool is_nameless(std::string_view function) {
+  return function.starts_with('<') && function != "<module>";
+}
+
+}  // namespace
+
 std::string function_of_cause(const profile::Profile& profile, profile::Cause cause) {
   const auto at = static_cast<std::size_t>(cause);
   const auto is_most = [&](const profile::Causes& part) { return part[at] * 2 > profile.spent[at]; };
   const profile::HostFunction* found = nullptr;
   for (const profile::HostFunction& each : profile.host_functions) {
-    if (!is_most(each.inside)) continue;
+    if (!is_most(each.inside) || is_nameless(each.function)) continue;
     if (is_most(each.own) || found == nullptr || (!is_most(found->own) && each.inside[at] <= found->inside[at])) found = &each;
   }
   return found == nullptr ? std::string() : trace::spelled(found->file, found->line, found->function);

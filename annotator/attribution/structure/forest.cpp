@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "annotator/attribution/structure/creators.h"
+#include "annotator/attribution/structure/fetches.h"
 
 namespace hotlens::attribution {
 namespace {
@@ -155,6 +156,10 @@ Forest nest(const trace::Trace& trace, bool ranges) {
     meanings[event] = lexicon.meaning_of(event);
     if (meanings[event].kind == Kind::range && !ranges) continue;
     if (meanings[event].kind != Kind::none) by_thread[events.thread[event].index].push_back(event);
+  }
+  for (const std::uint32_t event : python_fetches(trace, meanings)) {
+    meanings[event] = {Kind::stage, static_cast<std::uint32_t>(Stage::data)};
+    by_thread[events.thread[event].index].push_back(event);
   }
   forest.traits = std::move(lexicon).traits();
   forest.node_of.assign(events.size(), kNoNode);
