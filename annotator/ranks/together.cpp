@@ -190,6 +190,24 @@ std::optional<Straggler> straggler(const RankSet& set) {
   return found;
 }
 
+std::optional<Imbalance> imbalance(const RankSet& set) {
+  std::vector<Ns> own;
+  for (const RankTotals& rank : set.ranks) {
+    Ns sum{};
+    std::int64_t steps = 0;
+    for (std::size_t step = 0; step < rank.wall.size(); ++step) {
+      if (!rank.wall[step]) continue;
+      sum += *rank.wall[step] - rank.waiting[step];
+      ++steps;
+    }
+    own.push_back(steps > 0 ? sum / steps : Ns{});
+  }
+  if (own.size() < 2) return std::nullopt;
+  const auto longest = std::ranges::max_element(own);
+  const Ns mean = std::accumulate(own.begin(), own.end(), Ns{}) / static_cast<std::int64_t>(own.size());
+  return Imbalance{static_cast<std::uint32_t>(longest - own.begin()), *longest, mean};
+}
+
 std::string words_of(const RankSet& set, const Culprit& culprit) {
   if (!culprit.known) return "nothing it did longer than the others";
   const Doing& doing = culprit.doing;

@@ -38,6 +38,7 @@ struct Shared {
   std::size_t step = 0;                    // position in RankSet::steps
   std::vector<std::uint32_t> rank, which;  // positions in RankSet::ranks, and in their collectives
   std::vector<Ns> waited;                  // by those: exposed
+  std::vector<Ns> exposed, hidden;         // of their time in it: without other work beside it, and with
   std::uint32_t last = 0;                  // the rank that came last: position in RankSet::ranks
   Ns first_start{}, last_start{}, end{};   // the first and the last came; all had left
   Ns late{};                               // the last came later than the median of the others
@@ -104,6 +105,14 @@ struct Bandwidth {
   double algorithm = 0, bus = 0;
 };
 std::optional<Bandwidth> bandwidth(const Shared& shared);
+
+// The rank that works longest: a step's wall time less its waiting, mean over the steps it recorded. Nothing for one rank alone.
+struct Imbalance {
+  std::uint32_t rank = 0;  // position in RankSet::ranks
+  Ns own{}, mean{};        // its time, and that of all ranks
+  double ratio() const { return mean > Ns{} ? static_cast<double>(own.count()) / static_cast<double>(mean.count()) : 1; }
+};
+std::optional<Imbalance> imbalance(const RankSet& set);
 
 // Takes the records of different ranks, in any order.
 RankSet together(std::vector<RankRecord> records);

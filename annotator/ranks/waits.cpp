@@ -81,6 +81,8 @@ class Waiting {
     const bool leaves_early = own.end < last && !ends_together(shared.operation);
     const Ns until = leaves_early ? own.start : std::clamp(last, own.start, own.end);
     const Ns ahead = totals_.clock.ahead;
+    shared.exposed[at] = outside({own.start, own.end}, record_.busy);
+    shared.hidden[at] = own.end - own.start - shared.exposed[at];
     totals_.stays.push_back({own.start - ahead, until - ahead, own.end - ahead});
     const Interval waits{std::max(own.start, waited_), until};
     if (waits.end > waits.start) {
@@ -130,7 +132,9 @@ std::vector<Shared> matched(std::span<const RankRecord> records, const std::vect
     issues.push_back(
         {"unmatched-collectives", "collectives of one rank were found in no other; they are left out", static_cast<std::int64_t>(alone)});
   }
-  for (Shared& shared : all) shared.waited.resize(shared.rank.size());
+  for (Shared& shared : all) {
+    for (std::vector<Ns>* times : {&shared.waited, &shared.exposed, &shared.hidden}) times->resize(shared.rank.size());
+  }
   return all;
 }
 

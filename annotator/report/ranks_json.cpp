@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "annotator/report/ranks.h"
 
 namespace hotlens::report {
@@ -51,6 +53,8 @@ void collective(const RankSet& set, const ranks::Shared& one, JsonText& json) {
   json.member("last", set.ranks[one.last].rank);
   json.member("late_ns", one.late.count());
   json.member("waited_ns", one.waited_sum().count());
+  json.member("exposed_ns", std::accumulate(one.exposed.begin(), one.exposed.end(), Ns{}).count());
+  json.member("hidden_ns", std::accumulate(one.hidden.begin(), one.hidden.end(), Ns{}).count());
   json.member("transfer_ns", (one.end - one.last_start).count());
   if (const auto rates = ranks::bandwidth(one)) {
     json.member("algorithm_bytes_per_s", rates->algorithm);
@@ -84,6 +88,14 @@ void ranks_json(const RankSet& set, JsonText& json) {
       json.member("cost_ns", straggler->cost.count());
       json.member("step_ns", straggler->step.count());
       culprit(set, straggler->culprit, json);
+    });
+  }
+  if (const auto most = ranks::imbalance(set)) {
+    json.object("imbalance", [&] {
+      json.member("rank", set.ranks[most->rank].rank);
+      json.member("own_ns", most->own.count());
+      json.member("mean_ns", most->mean.count());
+      json.member("ratio", most->ratio());
     });
   }
   list("late", set.late, late);

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "annotator/report/ranks.h"
@@ -75,6 +78,16 @@ class RanksWriter {
       line("  " + std::to_string(set_.ranks.size() - kRanks) + " more ranks; their own time is " + readable(own.front()) + " to " +
            readable(own.back()) + ", median " + readable(own[own.size() / 2]));
     }
+    imbalance();
+  }
+
+  // Of what the ranks do themselves: waiting hides it, since the others wait for the longest.
+  void imbalance() {
+    const auto most = ranks::imbalance(set_);
+    if (!most) return;
+    line("  " + left("imbalance", 14) +
+         fmt::format("{} works longest, {} of its own a step, {:.2f} times the mean of {}", rank_name(set_, most->rank),
+                     readable(most->own), most->ratio(), readable(most->mean)));
   }
 
   void steps() {
@@ -130,7 +143,9 @@ class RanksWriter {
       return total;
     };
     std::ranges::stable_sort(rows, std::ranges::greater{}, time);
-    if (!rows.empty()) line("  collectives, a step" + right("transfer", 37) + right("algorithm", 14) + right("bus", 14));
+    if (!rows.empty())
+      line("  collectives, a step" + right("transfer", 37) + right("exposed", 10) + right("hidden", 10) + right("algorithm", 14) +
+           right("bus", 14));
     for (std::size_t at = 0; at < std::min(kKinds, rows.size()); ++at) kind(rows[at], time(rows[at]));
     if (rows.size() > kKinds) line("    " + std::to_string(rows.size() - kKinds) + " other kinds");
   }
@@ -143,8 +158,19 @@ class RanksWriter {
     if (one.group_size) text += ", " + std::to_string(*one.group_size) + " ranks";
     std::ranges::sort(all, {}, [](const ranks::Shared* shared) { return shared->end - shared->last_start; });
     text = left(shortened(text, 48), 48) + right(readable(time / per_step()), 10);
+    text += right(readable(a_rank(all, &ranks::Shared::exposed)), 10) + right(readable(a_rank(all, &ranks::Shared::hidden)), 10);
     if (const auto rates = ranks::bandwidth(*all[all.size() / 2])) text += right(rate(rates->algorithm), 14) + right(rate(rates->bus), 14);
     line(text);
+  }
+
+  // A step, mean of the ranks that took part.
+  Ns a_rank(const std::vector<const ranks::Shared*>& all, std::vector<Ns> ranks::Shared::* times) const {
+    Ns sum{};
+    for (const ranks::Shared* one : all) {
+      const std::vector<Ns>& of = one->*times;
+      sum += std::accumulate(of.begin(), of.end(), Ns{}) / static_cast<std::int64_t>(std::max<std::size_t>(1, of.size()));
+    }
+    return sum / per_step();
   }
 
   void clocks() {

@@ -34,6 +34,25 @@ TEST_CASE("waiting beside which the rank works is not counted") {
   CHECK(set.ranks[0].waiting[0] == us(200));
 }
 
+TEST_CASE("what of a collective other work hides, and what nothing does, is its whole time") {
+  const RankSet set =
+      together({Story(0).step(0, 0, 1000).busy(100, 500).collective(200, 900), Story(1).step(0, 0, 1000).collective(700, 900)});
+  REQUIRE(set.collectives.size() == 1);
+  CHECK(set.collectives[0].hidden == std::vector<Ns>{us(300), us(0)});
+  CHECK(set.collectives[0].exposed == std::vector<Ns>{us(400), us(200)});
+}
+
+TEST_CASE("the rank that works longest is told beside the mean of all, its waiting left out") {
+  const RankSet set = together({Story(0).step(0, 0, 1000).collective(200, 900), Story(1).step(0, 0, 1000).collective(700, 900)});
+  const auto most = imbalance(set);  // rank 0 waits for 500
+  REQUIRE(most);
+  CHECK(most->rank == 1);
+  CHECK(most->own == us(1000));
+  CHECK(most->mean == us(750));
+  CHECK(most->ratio() == Approx(4.0 / 3));
+  CHECK_FALSE(imbalance(together({Story(0).step(0, 0, 1000)})));
+}
+
 TEST_CASE("waiting in two collectives at once counts once") {
   const RankSet set = together({Story(0).step(0, 0, 1000).collective(200, 800).collective(300, 900),
                                 Story(1).step(0, 0, 1000).collective(600, 800).collective(700, 900)});
