@@ -149,6 +149,11 @@ const BlockIndex::Name* BlockIndex::named(Block::Kind kind, std::uint32_t label)
   return at != names.end() && at->kind == kind && at->label == label ? &*at : nullptr;
 }
 
+std::uint32_t BlockIndex::block_of_work(std::uint32_t work) const {
+  if (work < first_work || work - first_work >= work_block.size()) return kNoBlock;
+  return work_block[work - first_work];
+}
+
 BlockIndex::Sum BlockIndex::sum(const Name& name, Ranks below) const {
   const auto begin = name_rank.begin() + name.begin, end = name_rank.begin() + name.end;
   const auto first = std::lower_bound(begin, end, below.begin), last = std::lower_bound(first, end, below.end);

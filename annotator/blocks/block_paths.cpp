@@ -159,6 +159,8 @@ std::string name_of(const Blocks& blocks, std::uint32_t block) {
     case Kind::launch:
     case Kind::wait:
       return name_of_event(annotated.forest.event[of.id]);
+    case Kind::exchange:
+      return name_of_event(of.id);
     case Kind::kernel:
     case Kind::copy:
     case Kind::communication:
@@ -198,6 +200,7 @@ std::string_view colour_of(const Block& block) {
     case Kind::earlier:
       return "earlier_step";
     case Kind::communication:
+    case Kind::exchange:
       return "communication";
     case Kind::op:
     case Kind::launch:
@@ -226,6 +229,7 @@ std::string_view name(Block::Kind kind) {
     case Kind::copy:
       return "copy";
     case Kind::communication:
+    case Kind::exchange:
       return "communication";
     case Kind::wait:
       return "wait";

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/blocks/block_tree.h"
 
 namespace hotlens::blocks {
@@ -45,6 +46,21 @@ void find_waits(Blocks& blocks) {
   }
 }
 
+// Of a run without device work: when its process exchanges with others, and when the main thread waits for that.
+void find_exchanges(Blocks& blocks) {
+  const profile::Annotated& annotated = *blocks.annotated;
+  if (!annotated.account.work.empty()) return;
+  const attribution::StepAccount& step = annotated.account.steps[blocks.step];
+  for (const attribution::Interval& each : attribution::host_exchanges(annotated.trace, annotated.forest, annotated.steps)) {
+    const Ns start = std::max(each.start, step.span.start), end = std::min(each.end, step.span.end);
+    if (start < end) blocks.exchanges.push_back({start - blocks.start, end - blocks.start});
+  }
+  for (const attribution::Piece& piece : step.wall) {
+    if (piece.bucket != attribution::Bucket::communication) continue;
+    blocks.exchange_waits.push_back({piece.start - blocks.start, piece.end - blocks.start});
+  }
+}
+
 // When a device that communicates does anything else, be it of other steps.
 void find_communication(Blocks& blocks) {
   for (std::uint32_t block = 0; block < blocks.blocks.size(); ++block) {
@@ -72,6 +88,7 @@ void find_communication(Blocks& blocks) {
 
 void find_pauses(Blocks& blocks) {
   find_communication(blocks);
+  find_exchanges(blocks);
   find_gaps(blocks);
   find_waits(blocks);
 }

@@ -28,6 +28,9 @@ void label_blocks(Blocks& blocks) {
       case Kind::wait:
         block.label = events.name[annotated.forest.event[block.id]].index;
         break;
+      case Kind::exchange:
+        block.label = events.name[block.id].index;
+        break;
       case Kind::kernel:
       case Kind::copy:
       case Kind::communication:

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/blocks/block_lanes.h"
 #include "annotator/blocks/block_tree.h"
 
@@ -45,8 +46,15 @@ std::vector<std::uint32_t> evaluated_names(const trace::Names& names) {
 }
 
 class Ways {
+// None where a device works: there communication is its work.
+std::vector<attribution::HostExchange> exchanges_of(const profile::Annotated& annotated) {
+  if (!annotated.account.work.empty()) return {};
+  return attribution::exchanges_beside(annotated.trace, annotated.forest, annotated.steps);
+}
+
  public:
-  explicit Ways(const profile::Annotated& annotated) : annotated_(annotated), evaluated_(evaluated_names(annotated.trace.names)) {}
+  explicit Ways(const profile::Annotated& annotated)
+      : annotated_(annotated), evaluated_(evaluated_names(annotated.trace.names)), exchanges_(exchanges_of(annotated)) {}
 
   const std::vector<Step>& to(const Piece& piece) {
     steps_.clear();
@@ -58,7 +66,7 @@ class Ways {
     const std::size_t operators = steps_.size();
     const bool waits = piece.bucket == attribution::Bucket::waiting;
     add_nodes(piece.owner, piece.node, waits ? Kind::wait : Kind::launch);
-    if (steps_.size() == operators) steps_.push_back({Kind::idle, attribution::Stage::other, attribution::Direction::forward, 0});
+    if (steps_.size() == operators) steps_.push_back(outside_operators(piece));
     return steps_;
   }
 
@@ -82,6 +90,29 @@ class Ways {
 
  private:
   void add_owner(const Owner& owner) {
+  Step outside_operators(const Piece& piece) const {
+    if (piece.bucket == attribution::Bucket::communication) {
+      if (const std::uint32_t event = exchange_in(piece.start, piece.end); event != kNothing) {
+        return {Kind::exchange, piece.owner.stage, attribution::Direction::forward, event};
+      }
+    }
+    return {Kind::idle, attribution::Stage::other, attribution::Direction::forward, 0};
+  }
+
+  // The exchange that takes most of a time; kNothing without one.
+  std::uint32_t exchange_in(Ns start, Ns end) const {
+    std::uint32_t most = kNothing;
+    Ns longest{};
+    for (const attribution::HostExchange& each : exchanges_) {
+      if (each.start >= end) break;
+      const Ns inside = std::min(each.end, end) - std::max(each.start, start);
+      if (inside <= longest) continue;
+      longest = inside;
+      most = each.event;
+    }
+    return most;
+  }
+
     if (owner.stage != attribution::Stage::other)
       steps_.push_back({Kind::stage, owner.stage, attribution::Direction::forward, static_cast<std::uint32_t>(owner.stage)});
     const std::size_t modules = steps_.size();
@@ -127,6 +158,7 @@ class Ways {
   const profile::Annotated& annotated_;
   std::vector<std::uint32_t> evaluated_;
   std::vector<Step> steps_;
+  std::vector<attribution::HostExchange> exchanges_;
 };
 
 class Builder {

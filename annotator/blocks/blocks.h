@@ -8,6 +8,8 @@
 //
 // Autograd runs the node X inside "autograd::engine::evaluate_function: X", sometimes twice. That is one block, called X.
 //
+// In a run without device work the main thread's waiting for an exchange with other processes is a block of its own (`exchange`).
+//
 // Beside the step's own work, device work of earlier steps that reaches into it hangs below one block of kind `earlier`. Built once,
 // immutable. Cost: a few linear passes over the step's events times their depth; about 130 bytes per event.
 #pragma once
@@ -30,11 +32,11 @@ constexpr std::uint32_t kNoBlock = attribution::kNothing;
 constexpr std::uint32_t kStepBlock = 0;  // the root of every tree
 
 struct Block {
-  enum class Kind : std::uint8_t { step, stage, earlier, module, op, launch, kernel, copy, communication, wait, idle, fold };
+  enum class Kind : std::uint8_t { step, stage, earlier, module, op, launch, kernel, copy, communication, exchange, wait, idle, fold };
   Kind kind = Kind::step;
   attribution::Stage stage = attribution::Stage::other;
   attribution::Direction direction = attribution::Direction::forward;
-  std::uint32_t id = 0;             // Stage, module call, node of the forest, position in Account::work, or a fold's first block
+  std::uint32_t id = 0;             // Stage, module call, node of the forest, position in Account::work, event, or a fold's first block
   std::uint32_t parent = kNoBlock;  // may be a fold
   std::uint32_t label = 0;          // equal for equal names
   std::uint32_t ordinal = 0;        // among the neighbours of equal label, from 0
@@ -96,6 +98,7 @@ struct Blocks {
   std::size_t step = 0;
   Ns start{}, wall{};  // of the step, while its host runs; start after trace.base
   Ns takes{};          // the wall, and where the host gets ahead of its device until that has caught up
+  std::uint32_t block_of_work(std::uint32_t work) const;           // kNoBlock where it is not in this tree
   std::vector<BlockTrack> tracks;
   std::vector<Block> blocks;                                        // parents before children, but for folds, which come last
   std::uint32_t labels = 0;                                         // every Block::label is below it
@@ -116,6 +119,7 @@ struct Blocks {
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;
   std::span<const std::uint32_t> below(std::uint32_t block) const;  // folds left out; of a fold what it stands for is below its parent
   bool opens(std::uint32_t block) const { return !groups_below(block).empty(); }
+  std::vector<attribution::Interval> exchanges, exchange_waits;     // of a run without device work: all, and when the main thread waits
 };
 
 // `step` is a position in Account::steps.

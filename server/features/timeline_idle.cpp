@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/attribution/structure/functions.h"
 #include "annotator/causes/gap.h"
 
@@ -21,13 +22,19 @@ using causes::GapPart;
 
 constexpr std::string_view kOutside = "Python or other code outside operators";
 
+bool exchanges(const Piece& piece) {
+  return piece.bucket == attribution::Bucket::communication;
+}
+
 // A gap between what a host track runs, as the main thread's pieces tell it.
 std::optional<attribution::Interval> host_gap(const std::vector<Piece>& pieces, Ns at) {
   auto piece = std::ranges::upper_bound(pieces, at, {}, &Piece::end);
   if (piece == pieces.end() || piece->start > at || piece->node != kNoNode) return std::nullopt;
+  // Waiting for other processes is a stretch of its own.
+  const auto alike = [&](const Piece& other) { return other.node == kNoNode && exchanges(other) == exchanges(*piece); };
   auto first = piece, last = piece;
-  while (first != pieces.begin() && std::prev(first)->node == kNoNode && std::prev(first)->end == first->start) --first;
-  while (std::next(last) != pieces.end() && std::next(last)->node == kNoNode && std::next(last)->start == last->end) ++last;
+  while (first != pieces.begin() && alike(*std::prev(first)) && std::prev(first)->end == first->start) --first;
+  while (std::next(last) != pieces.end() && alike(*std::next(last)) && std::next(last)->start == last->end) ++last;
   return attribution::Interval{first->start, last->end};
 }
 
@@ -41,12 +48,27 @@ attribution::Functions main_functions(const profile::Annotated& annotated, Ns fr
 // What the main thread did, added up by what it was.
 class Doings {
  public:
-  Doings(const Blocks& blocks, Ns from, Ns to) : annotated_(*blocks.annotated), functions_(main_functions(annotated_, from, to)) {}
+  Doings(const Blocks& blocks, Ns from, Ns to)
+      : annotated_(*blocks.annotated),
+        functions_(main_functions(annotated_, from, to)),
+        exchanges_(attribution::exchanges_beside(annotated_.trace, annotated_.forest, annotated_.steps)) {}
 
   void add(const Piece& piece, Ns start, Ns end) {
+    if (piece.node == kNoNode && exchanges(piece)) return add_exchanges(start, end);
     const std::vector<Functions::Run>& runs = functions_.runs;
     for (auto run = std::ranges::upper_bound(runs, start, {}, &Functions::Run::end); run != runs.end() && run->start < end; ++run) {
       add(piece, function(run->call), std::min(end, run->end) - std::max(start, run->start));
+    }
+  }
+
+  // The main thread is in no code of its own while it waits for other processes.
+  void add_exchanges(Ns start, Ns end) {
+    for (const attribution::HostExchange& each : exchanges_) {
+      const Ns from = std::max(each.start, start), to = std::min(each.end, end);
+      if (from >= to) continue;
+      const std::string_view name = annotated_.trace.names[annotated_.trace.events.name[each.event]];
+      add_time("waiting for the other ranks in " + std::string(name), false, std::nullopt, to - from);
+      start = to;  // exchanges that run at once count once
     }
   }
 
@@ -68,6 +90,10 @@ class Doings {
     std::string what(around != kNoNode ? name(around) : !function.empty() ? function : kOutside);
     if (around != kNoNode && !function.empty()) what += " in " + std::string(function);
     const std::optional<std::uint32_t> line = line_of(piece);
+    add_time(std::move(what), waits, line, time);
+  }
+
+  void add_time(std::string what, bool waits, std::optional<std::uint32_t> line, Ns time) {
     const auto [at, fresh] = known_.try_emplace({what, waits, line}, all_.size());
     if (fresh) all_.push_back({.what = std::move(what), .waits = waits, .line = line, .time = {}});
     all_[at->second].time += time;
@@ -98,6 +124,7 @@ class Doings {
 
   const profile::Annotated& annotated_;
   Functions functions_;
+  std::vector<attribution::HostExchange> exchanges_;
   std::map<std::tuple<std::string, bool, std::optional<std::uint32_t>>, std::size_t> known_;
   std::vector<Idle::Doing> all_;
 };
@@ -112,17 +139,11 @@ std::uint32_t work_at(const Blocks& blocks, const std::string& device, Ns when) 
   return kNoNode;
 }
 
-std::uint32_t block_of(const Blocks& blocks, std::uint32_t work) {
-  const blocks::BlockIndex& index = blocks.index;
-  if (work < index.first_work || work - index.first_work >= index.work_block.size()) return blocks::kNoBlock;
-  return index.work_block[work - index.first_work];
-}
-
 std::optional<Idle::Next> next_of(const Blocks& blocks, std::uint32_t work) {
   if (work == kNoNode) return std::nullopt;
   const profile::Annotated& annotated = *blocks.annotated;
   const Work& item = annotated.account.work[work];
-  Idle::Next next{.block = block_of(blocks, work)};
+  Idle::Next next{.block = blocks.index.block_of_work(work)};
   if (next.block == blocks::kNoBlock) return std::nullopt;
   if (item.launch == kNoNode) return next;
   const auto name = [&](std::uint32_t node) {
@@ -143,10 +164,13 @@ std::optional<Idle> idle_host(const Blocks& blocks, Ns at) {
   const auto gap = host_gap(wall, blocks.start + at);
   if (!gap) return std::nullopt;
   Doings doings(blocks, gap->start, gap->end);
+  Idle idle{.start = gap->start - blocks.start, .end = gap->end - blocks.start, .parts = {}, .doing = {}, .next = {}};
   for (auto piece = std::ranges::upper_bound(wall, gap->start, {}, &Piece::end); piece != wall.end() && piece->start < gap->end; ++piece) {
     doings.add(*piece, std::max(piece->start, gap->start), std::min(piece->end, gap->end));
+    if (exchanges(*piece)) idle.parts = {{profile::Cause::communication, gap->end - gap->start}};
   }
-  return Idle{.start = gap->start - blocks.start, .end = gap->end - blocks.start, .parts = {}, .doing = doings.take(), .next = {}};
+  idle.doing = doings.take();
+  return idle;
 }
 
 std::optional<Idle> idle_device(const Blocks& blocks, const std::string& device, Ns at) {

@@ -27,6 +27,29 @@ std::map<std::string, std::vector<Interval>> communication_below(const Blocks& b
   return devices;
 }
 
+// What of the exchanges lies within the time of the block.
+std::vector<Interval> exchanges_within(const Blocks& blocks, std::uint32_t block) {
+  const blocks::Block& of = blocks.blocks[block];
+  std::vector<Interval> within;
+  for (const Interval& each : blocks.exchanges) {
+    const Interval part{std::max(each.start, of.first), std::min(each.end, of.last)};
+    if (part.start < part.end) within.push_back(part);
+  }
+  return within;
+}
+
+// When the main thread does not wait for an exchange.
+std::vector<Interval> beside_waits(const Blocks& blocks) {
+  std::vector<Interval> beside;
+  Ns reached = Ns::min();
+  for (const Interval& wait : blocks.exchange_waits) {
+    if (wait.start > reached) beside.push_back({reached, wait.start});
+    reached = wait.end;
+  }
+  beside.push_back({reached, Ns::max()});
+  return beside;
+}
+
 class Divider {
  public:
   Divider(Ns from, Ns to, Ns pixel) : from_(from), to_(to), painter_(from, to, pixel) {}
@@ -73,6 +96,12 @@ std::vector<Overlap> overlap_of(const Blocks& blocks, std::uint32_t block, Ns fr
     Divider divider(from, to, pixel);
     for (const Interval& each : all) divider.divide(each, other == blocks.other.end() ? kNothingElse : other->second);
     result.push_back(divider.take(device));
+  }
+  if (const std::vector<Interval> exchanges = exchanges_within(blocks, block); !exchanges.empty()) {
+    const std::vector<Interval> other = beside_waits(blocks);
+    Divider divider(from, to, pixel);
+    for (const Interval& each : exchanges) divider.divide(each, other);
+    result.push_back(divider.take(""));
   }
   return result;
 }

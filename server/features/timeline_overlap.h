@@ -1,5 +1,6 @@
 // Communication beside everything else that its device does: what of it is exposed, so that the step is longer by it, and what other work
-// hides. A row of its own below the tracks of a level, one for each device that communicates there.
+// hides. A row of its own below the tracks of a level, one for each device that communicates there. In a run without device work it is what
+// the main thread waits for, and what of the exchanges passes while it does something else.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace hotlens::features {
 
 struct Overlap {
   enum class Kind : std::uint8_t { exposed, hidden };
-  std::string device;                 // as BlockTrack::device
+  std::string device;                 // as BlockTrack::device; empty without one
   Ns exposed{}, hidden{};             // of all that is below the block
   Ns busy{};                          // of both, in the window
   std::vector<Rectangle> rectangles;  // by start; Rectangle::block is a Kind

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "annotator/attribution/account/exchanges.h"
+
 namespace hotlens::features {
 namespace {
 
@@ -33,6 +35,7 @@ class Builder {
       add_host(result_.tracks.back());
     }
     add_devices();
+    add_communication();
     return std::move(result_);
   }
 
@@ -98,8 +101,9 @@ class Builder {
       for (const Piece& piece : annotated_.account.steps[step].wall) {
         const bool waits = piece.bucket == profile::Bucket::waiting;
         if (piece.owner.stage == Stage::other && piece.idle) continue;
-        add(track, {.kind = waits ? PortionKind::waiting : PortionKind::stage, .stage = piece.owner.stage, .step = step}, piece.start,
-            piece.end);
+        const bool exchanges = piece.bucket == profile::Bucket::communication && piece.node == kNoNode;
+        const PortionKind kind = waits ? PortionKind::waiting : exchanges ? PortionKind::communication : PortionKind::stage;
+        add(track, {.kind = kind, .stage = piece.owner.stage, .step = step}, piece.start, piece.end);
       }
       reached = steps_[step].end;
     }
@@ -137,6 +141,69 @@ class Builder {
       add(track->second, portion_of(work), covered, work.end);
     }
     for (auto& [name, track] : devices) result_.tracks.push_back(std::move(track));
+  }
+
+  // When one device, or the process without one, exchanges, and when it does anything else.
+  struct Exchanging {
+    std::vector<attribution::Interval> exchanges, other;  // by start, without overlap
+  };
+
+  static void extend(std::vector<attribution::Interval>& all, Ns start, Ns end) {
+    if (end <= start) return;
+    if (all.empty() || start > all.back().end) {
+      all.push_back({start, end});
+    } else {
+      all.back().end = std::max(all.back().end, end);
+    }
+  }
+
+  // By device; of a run without device work one without a name, whose main thread does something else unless it waits.
+  std::map<std::string, Exchanging> exchanging() const {
+    std::map<std::string, Exchanging> all;
+    for (const Work& work : annotated_.account.work) {
+      Exchanging& device = all[annotated_.trace.threads[work.stream.index].process];
+      extend(work.owner.communicates ? device.exchanges : device.other, work.start, work.end);
+    }
+    if (!all.empty()) return all;
+    Exchanging& host = all[""];
+    host.exchanges = attribution::host_exchanges(annotated_.trace, annotated_.forest, annotated_.steps);
+    Ns reached = Ns::min();
+    for (const attribution::StepAccount& step : annotated_.account.steps) {
+      for (const Piece& piece : step.wall) {
+        if (piece.bucket != profile::Bucket::communication) continue;
+        extend(host.other, reached, piece.start);
+        reached = piece.end;
+      }
+    }
+    extend(host.other, reached, Ns::max());
+    return all;
+  }
+
+  // Below all others, as on a level: when each device communicates, and what of that nothing hides.
+  void add_communication() {
+    for (const auto& [device, times] : exchanging()) {
+      if (times.exchanges.empty()) continue;
+      const std::string name = device.empty() ? "CPU" : "GPU " + device.substr(0, 20);
+      RecordingTrack all{.kind = RecordingTrack::Kind::communication, .id = "c" + device, .name = name + " communication"};
+      RecordingTrack overlap{.kind = RecordingTrack::Kind::overlap, .id = "overlap " + device, .name = name + " overlap"};
+      for (const attribution::Interval& each : times.exchanges) {
+        const Ns start = std::max(each.start, from_), end = std::min(each.end, to_);
+        add(all, {.kind = PortionKind::communication, .step = step_at(start, windows_)}, start, end);
+        divide(overlap, start, end, times.other);
+      }
+      result_.tracks.push_back(std::move(all));
+      result_.tracks.push_back(std::move(overlap));
+    }
+  }
+
+  void divide(RecordingTrack& track, Ns start, Ns end, const std::vector<attribution::Interval>& other) {
+    auto beside = std::ranges::upper_bound(other, start, {}, &attribution::Interval::end);
+    for (; start < end && beside != other.end() && beside->start < end; ++beside) {
+      add(track, {.kind = PortionKind::exposed}, start, beside->start);
+      add(track, {.kind = PortionKind::hidden}, std::max(start, beside->start), std::min(end, beside->end));
+      start = beside->end;
+    }
+    add(track, {.kind = PortionKind::exposed}, start, end);
   }
 
   const Annotated& annotated_;

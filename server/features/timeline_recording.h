@@ -16,7 +16,7 @@ namespace hotlens::features {
 
 // What a stretch of the recording is of.
 struct Portion {
-  enum class Kind : std::uint8_t { step, stage, waiting, earlier, outside, before, between, after };
+  enum class Kind : std::uint8_t { step, stage, waiting, communication, exposed, hidden, earlier, outside, before, between, after };
   Kind kind = Kind::step;
   attribution::Stage stage = attribution::Stage::other;
   std::uint32_t step = attribution::kNothing;  // position in Account::steps; kNothing outside all
@@ -30,7 +30,7 @@ struct Stretch {
 };
 
 struct RecordingTrack {
-  enum class Kind : std::uint8_t { steps, host, device };
+  enum class Kind : std::uint8_t { steps, host, device, communication, overlap };
   Kind kind = Kind::steps;
   std::string id, name;
   std::vector<Stretch> stretches;  // by start, not overlapping
@@ -40,7 +40,7 @@ struct Recording {
   Ns start{};                          // of the first event that is shown, after trace.base
   Ns length{};                         // to the end of the last
   std::vector<Portion> parts;          // each once
-  std::vector<RecordingTrack> tracks;  // the steps, the main thread, then the devices; at least the steps
+  std::vector<RecordingTrack> tracks;  // the steps, the main thread, the devices, their communication, what of it is exposed
 };
 
 // Cost: one pass over the host nodes of the main thread, the pieces of the steps and the device work.

@@ -33,6 +33,7 @@ std::optional<Match::Kind> kind_of(Block::Kind kind) {
     case Block::Kind::kernel:
     case Block::Kind::copy:
     case Block::Kind::communication:
+    case Block::Kind::exchange:
       return Match::Kind::kernel;
     default:
       return std::nullopt;

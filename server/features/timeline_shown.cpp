@@ -49,6 +49,21 @@ std::string_view kind_of(BlockTrack::Kind kind) {
   return "";
 }
 
+std::string_view kind_of(RecordingTrack::Kind kind) {
+  switch (kind) {
+    case RecordingTrack::Kind::steps:
+    case RecordingTrack::Kind::host:
+      return "host";
+    case RecordingTrack::Kind::device:
+      return "device";
+    case RecordingTrack::Kind::communication:
+      return "communication";
+    case RecordingTrack::Kind::overlap:
+      return "overlap";
+  }
+  return "";
+}
+
 std::string label_of(const Portion& part, const Profile& profile) {
   switch (part.kind) {
     case Part::step:
@@ -57,6 +72,12 @@ std::string label_of(const Portion& part, const Profile& profile) {
       return std::string(name(part.stage));
     case Part::waiting:
       return "waiting";
+    case Part::communication:
+      return "communication";
+    case Part::exposed:
+      return "exposed";
+    case Part::hidden:
+      return "hidden";
     case Part::earlier:
       return "launched before the recording";
     case Part::outside:
@@ -77,12 +98,37 @@ bool lies_outside(const Portion& part) {
 
 std::string_view kind_of(const Portion& part) {
   if (lies_outside(part)) return "gap";
-  return part.kind == Part::step ? "step" : part.kind == Part::waiting ? "wait" : "stage";
+  switch (part.kind) {
+    case Part::step:
+      return "step";
+    case Part::waiting:
+      return "wait";
+    case Part::communication:
+      return "communication";
+    case Part::exposed:
+      return "exposed";
+    case Part::hidden:
+      return "hidden";
+    default:
+      return "stage";
+  }
 }
 
 std::string_view colour_of(const Portion& part) {
   if (lies_outside(part)) return "idle";
-  return part.kind == Part::waiting ? "waiting" : part.kind == Part::earlier ? "earlier_step" : name(part.stage);
+  switch (part.kind) {
+    case Part::waiting:
+      return "waiting";
+    case Part::earlier:
+      return "earlier_step";
+    case Part::communication:
+    case Part::exposed:
+      return "communication";
+    case Part::hidden:
+      return "hidden_communication";
+    default:
+      return name(part.stage);
+  }
 }
 
 ShownBlock placed(const Rectangle& rectangle) {
@@ -131,7 +177,7 @@ ShownTrack shown(const Blocks& blocks, const LevelTrack& track) {
 
 ShownTrack shown(const Overlap& overlap) {
   ShownTrack told{.id = "overlap " + overlap.device,
-                  .name = "GPU " + overlap.device.substr(0, 20) + " overlap",
+                  .name = overlap.device.empty() ? "CPU overlap" : "GPU " + overlap.device.substr(0, 20) + " overlap",
                   .kind = "overlap",
                   .busy = overlap.busy};
   Texts labels;
@@ -151,7 +197,7 @@ ShownTrack shown(const Overlap& overlap) {
 
 ShownTrack shown(const Recording& recording, const RecordingView::Track& track, const Profile& profile) {
   const RecordingTrack& of = recording.tracks[track.track];
-  ShownTrack told{.id = of.id, .name = of.name, .kind = of.kind == RecordingTrack::Kind::device ? "device" : "host", .busy = track.busy};
+  ShownTrack told{.id = of.id, .name = of.name, .kind = kind_of(of.kind), .busy = track.busy};
   Texts labels;
   for (const Rectangle& rectangle : track.rectangles) {
     const Portion& part = recording.parts[rectangle.block];

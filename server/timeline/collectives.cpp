@@ -24,26 +24,46 @@ struct Sum {
   bool sized = true;  // the bytes of all are known
 };
 
+// One exchange below a block: when it began, and how long nothing else ran beside it.
+struct Seen {
+  Ns start{}, exposed{};
+  std::string algorithm;
+};
+
+std::vector<Seen> seen_below(const Blocks& blocks, std::uint32_t block) {
+  const profile::Annotated& annotated = *blocks.annotated;
+  const trace::Events& events = annotated.trace.events;
+  const blocks::BlockIndex::Ranks below = blocks.index.ranks[block];
+  std::vector<Seen> seen;
+  for (const std::uint32_t at : blocks.communication) {
+    if (!below.hold(blocks.index.ranks[at].begin)) continue;
+    const attribution::Work& work = annotated.account.work[blocks.blocks[at].id];
+    seen.push_back({work.start, work.exposed, ranks::algorithm_named(annotated.trace.names[events.name[work.event]])});
+  }
+  if (blocks.exchanges.empty()) return seen;
+  for (std::uint32_t rank = below.begin; rank < below.end; ++rank) {
+    const blocks::Block& of = blocks.blocks[blocks.index.by_rank[rank]];
+    if (of.kind == blocks::Block::Kind::exchange) seen.push_back({events.start[of.id], of.host, {}});
+  }
+  return seen;
+}
+
 // Those that are told apart in nothing that a person reads are one row. Longest first.
 std::vector<Sum> sums_below(const Blocks& blocks, std::uint32_t block) {
-  const profile::Annotated& annotated = *blocks.annotated;
   std::vector<Collective> all;
   std::map<std::tuple<std::string, std::string, std::string, std::optional<std::int64_t>, std::string>, Sum> rows;
-  for (const std::uint32_t at : blocks.communication) {
-    if (!blocks.index.ranks[block].hold(blocks.index.ranks[at].begin)) continue;
-    if (all.empty()) all = ranks::collectives_of(annotated);
-    const attribution::Work& work = annotated.account.work[blocks.blocks[at].id];
-    const auto found = std::ranges::lower_bound(all, work.start, {}, &Collective::start);
-    if (found == all.end() || found->start != work.start) continue;  // a further kernel of the same exchange, or one between two processes
-    const std::string algorithm = ranks::algorithm_named(annotated.trace.names[annotated.trace.events.name[work.event]]);
-    Sum& sum = rows[{found->operation, found->group, found->type, found->group_size, algorithm}];
+  for (const Seen& each : seen_below(blocks, block)) {
+    if (all.empty()) all = ranks::collectives_of(*blocks.annotated);
+    const auto found = std::ranges::lower_bound(all, each.start, {}, &Collective::start);
+    if (found == all.end() || found->start != each.start) continue;  // a further kernel of the same exchange, or one between two processes
+    Sum& sum = rows[{found->operation, found->group, found->type, found->group_size, each.algorithm}];
     if (sum.calls++ == 0) {
       sum.like = *found;
       sum.like.bytes = Bytes{};
-      sum.algorithm = algorithm;
+      sum.algorithm = each.algorithm;
     }
     sum.time += found->end - found->start;
-    sum.exposed += work.exposed;
+    sum.exposed += each.exposed;
     sum.sized = sum.sized && found->bytes.has_value();
     if (found->bytes) sum.like.bytes = *sum.like.bytes + *found->bytes;
   }

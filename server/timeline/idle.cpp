@@ -52,8 +52,10 @@ Answer idle(const Subject& subject, const protocol::Reader& params) {
   if (track == blocks.tracks.end()) return std::unexpected(protocol::RpcError{Code::invalid_params, "this step has no such track", {}});
   const auto found = features::idle_at(blocks, static_cast<std::uint32_t>(track - blocks.tracks.begin()), at);
   if (!found) return Json{{"parts", Json::array()}, {"doing", Json::array()}};
+  const bool has_device = subject.opened->profile().has_device();
   Json parts = Json::array(), doing = Json::array();
-  for (const Idle::Part& part : found->parts) parts.push_back({{"what", causes::words_of(part.cause, true)}, {"time", part.time.count()}});
+  for (const Idle::Part& part : found->parts)
+    parts.push_back({{"what", causes::words_of(part.cause, has_device)}, {"time", part.time.count()}});
   const std::size_t shown = std::min(found->doing.size(), kMostDoings);
   for (const Idle::Doing& each : std::span(found->doing).first(shown)) doing.push_back(doing_json(each, subject));
   Json answer{{"start", found->start.count()}, {"end", found->end.count()}, {"parts", std::move(parts)}, {"doing", std::move(doing)}};

@@ -29,8 +29,8 @@ void add(std::vector<Piece>& wall, Piece piece, Ns start, Ns end, bool waiting) 
 
 }  // namespace
 
-std::vector<Interval> host_exchanges(const trace::Trace& trace, const Forest& forest, const Steps& steps) {
-  std::vector<Interval> found;
+std::vector<HostExchange> exchanges_beside(const trace::Trace& trace, const Forest& forest, const Steps& steps) {
+  std::vector<HostExchange> found;
   if (steps.main == kNoNode) return found;
   const trace::ThreadId main = forest.threads[steps.main].id;
   const trace::Events& events = trace.events;
@@ -38,9 +38,15 @@ std::vector<Interval> host_exchanges(const trace::Trace& trace, const Forest& fo
     const trace::ThreadId thread = events.thread[event];
     const bool ours = trace.threads[thread.index].process_id == trace.threads[main.index].process_id;
     if (events.category[event] != trace::Category::annotation || thread == main || !ours) continue;
-    found.push_back({events.start[event], events.end(event)});
+    found.push_back({events.start[event], events.end(event), event});
   }
-  std::ranges::sort(found, {}, &Interval::start);
+  std::ranges::stable_sort(found, {}, &HostExchange::start);
+  return found;
+}
+
+std::vector<Interval> host_exchanges(const trace::Trace& trace, const Forest& forest, const Steps& steps) {
+  std::vector<Interval> found;
+  for (const HostExchange& each : exchanges_beside(trace, forest, steps)) found.push_back({each.start, each.end});
   return merged(found);
 }
 

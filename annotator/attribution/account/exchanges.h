@@ -4,6 +4,7 @@
 // where it is inside backward, which ends with the exchange of gradients.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,15 @@
 
 namespace hotlens::attribution {
 
-// Exchanges on other threads of the process of the main thread, merged.
+struct HostExchange {
+  Ns start{}, end{};
+  std::uint32_t event = 0;  // the range that the exchange has
+};
+
+// Exchanges on other threads of the process of the main thread, by start.
+std::vector<HostExchange> exchanges_beside(const trace::Trace& trace, const Forest& forest, const Steps& steps);
+
+// The same, merged.
 std::vector<Interval> host_exchanges(const trace::Trace& trace, const Forest& forest, const Steps& steps);
 
 // The wall with idle pieces cut where exchanges begin and end; what of them is waiting is communication, in its stage.

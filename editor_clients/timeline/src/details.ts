@@ -235,6 +235,12 @@ function stepHelps({ kind, step }: Details, { overview, whatIfs }: State, comman
 }
 
 const pinButton = (commands: Commands): HTMLElement =>
+// Communication that no device does is what the main thread waits for.
+const waitsForOthers = ({ kind, name, times: { device } }: Details): HTMLElement[] =>
+  kind === 'communication' && (device ?? 0) === 0
+    ? [element('p', { text: `The main thread waits for the other ranks in ${name ?? 'an exchange'}.` })]
+    : [];
+
   button('pin', 'pin this block with a note (m)', () => commands.run('pin'), 'tool pin', 'pin this block');
 
 function detailsPart(details: Details, state: State, seen: Seen | undefined, store: Store, commands: Commands): HTMLElement[] {
@@ -259,6 +265,7 @@ function detailsPart(details: Details, state: State, seen: Seen | undefined, sto
     ...differencePart(state),
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
     ...verdictPart(details.verdict, store),
+    ...waitsForOthers(details),
     ...stepHelps(details, state, commands),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
     ...collectivesPart(details.collectives),
@@ -288,8 +295,10 @@ function seenPart(seen: Seen, state: State, store: Store, commands: Commands): H
     gap: 'No step holds this time.',
     step: 'Enter or a double click opens it.',
     stage: seen.segment === '' ? 'No step holds this work.' : 'Enter or a double click opens its step.',
-    exposed: 'Nothing else runs on this device: the step is longer by this communication.',
-    hidden: 'Other work runs on this device at the same time, so this communication costs nothing by itself.',
+    communication: 'Enter or a double click opens its step.',
+    exposed: 'Nothing else runs meanwhile: the step is longer by this communication.',
+    hidden: 'Other work runs at the same time, so this communication costs nothing by itself.',
+    path: 'On the critical path: had it been shorter, the run would have ended sooner.',
     merged: 'These blocks share a pixel. Zoom in (z) to see each of them.',
   };
   return [
