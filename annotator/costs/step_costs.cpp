@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "annotator/attribution/owners/stack.h"
+#include "annotator/common/one_line.h"
 #include "annotator/kernels/kernel_name.h"
 
 namespace hotlens::costs {
@@ -152,14 +154,13 @@ class Collector {
       if (kinds[kind].calls == 0) continue;
       place[kind] = static_cast<std::uint32_t>(result_.step.operators.size());
       const Finder::Kind& known = finder_.kinds()[kind];
-      const std::string_view shapes = finder_.shapes(known.example);
-      result_.step.operators.push_back(
-          {.name = std::string(name(input_.forest.event[known.example])),
-           .shapes = shapes.size() > kLongestShapes ? std::string(shapes.substr(0, kLongestShapes)) + "…" : std::string(shapes),
-           .each = known.cost,
-           .calls = kinds[kind].calls,
-           .again = again[kind],
-           .time = kinds[kind].time});
+      const std::string shapes = on_one_line(finder_.shapes(known.example));
+      result_.step.operators.push_back({.name = std::string(name(input_.forest.event[known.example])),
+                                        .shapes = shapes.size() > kLongestShapes ? shapes.substr(0, kLongestShapes) + "…" : shapes,
+                                        .each = known.cost,
+                                        .calls = kinds[kind].calls,
+                                        .again = again[kind],
+                                        .time = kinds[kind].time});
     }
     return place;
   }

@@ -2,15 +2,24 @@
 
 namespace hotlens::profile {
 
+void FlopsAndBytes::add(const kernels::Cost& each, std::int64_t calls, Ns took) {
+  flops += static_cast<double>(calls) * each.flops;
+  time += took;
+  if (!each.bytes) return;
+  bytes += static_cast<double>(calls) * *each.bytes;
+  told += took;
+}
+
+void FlopsAndBytes::add(const FlopsAndBytes& other) {
+  flops += other.flops;
+  bytes += other.bytes;
+  time += other.time;
+  told += other.told;
+}
+
 FlopsAndBytes sum(const StepCosts& step, const std::vector<CostUse>& uses) {
   FlopsAndBytes sum;
-  for (const CostUse& use : uses) {
-    const kernels::Cost& each = step.operators[use.at].each;
-    const auto calls = static_cast<double>(use.calls);
-    sum.flops += calls * each.flops;
-    sum.bytes += calls * each.bytes.value_or(0);
-    sum.time += use.time;
-  }
+  for (const CostUse& use : uses) sum.add(step.operators[use.at].each, use.calls, use.time);
   return sum;
 }
 

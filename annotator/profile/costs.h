@@ -42,6 +42,10 @@ struct StepCosts {
 struct FlopsAndBytes {
   double flops = 0, bytes = 0;  // bytes: of operators whose types are told
   Ns time{};                    // of all that is counted
+  Ns told{};                    // of those whose bytes are known
+
+  void add(const kernels::Cost& each, std::int64_t calls, Ns took);
+  void add(const FlopsAndBytes& other);
 };
 FlopsAndBytes sum(const StepCosts& step, const std::vector<CostUse>& uses);
 

@@ -29,10 +29,7 @@ std::vector<CostRow> rows_of(const profile::StepCosts& costs) {
     const OperatorCost& of = costs.operators[at];
     auto row = std::ranges::find_if(rows, [&](const CostRow& known) { return known.work == of.each.work && known.type == of.each.type; });
     if (row == rows.end()) row = rows.insert(row, {.work = of.each.work, .type = std::string(of.each.type)});
-    const auto calls = static_cast<double>(of.calls);
-    row->sum.flops += calls * of.each.flops;
-    row->sum.bytes += calls * of.each.bytes.value_or(0);
-    row->sum.time += of.time;
+    row->sum.add(of.each, of.calls, of.time);
     row->calls += of.calls;
   }
   std::ranges::stable_sort(rows, [](const CostRow& a, const CostRow& b) {
@@ -106,32 +103,39 @@ std::vector<Headroom> headrooms(const profile::Profile& profile, const devices::
 void hold_against(const devices::Row& row, CostRow& of) {
   const bool moves = of.work == kernels::Work::move;
   of.peak = moves ? std::optional(row.copy_bytes_per_s) : devices::peak(row, of.work, of.type);
-  const double reached = moves ? of.bytes_per_s() : of.flops_per_s();
+  const double reached = moves ? of.bytes_per_s().value_or(0) : of.flops_per_s();
   if (of.peak && reached > 0 && reached <= devices::kAboveRoof * *of.peak) of.of_peak = reached / *of.peak;
 }
 
 }  // namespace
 
+Reached reached_by(const kernels::Cost& each, std::int64_t calls, Ns time, const devices::Row* peaks) {
+  if (time <= Ns{}) return {};
+  const auto count = static_cast<double>(calls);
+  Reached reached{.flops_per_s = rate(count * each.flops, time)};
+  if (each.bytes) reached.bytes_per_s = rate(count * *each.bytes, time);
+  const auto least = peaks ? devices::least_seconds(*peaks, each) : std::nullopt;
+  if (least && *least * count <= devices::kAboveRoof * seconds(time)) reached.of_roof = *least * count / seconds(time);
+  return reached;
+}
+
 double CostRow::flops_per_s() const {
   return rate(sum.flops, sum.time);
 }
 
-double CostRow::bytes_per_s() const {
-  return rate(sum.bytes, sum.time);
+std::optional<double> CostRow::bytes_per_s() const {
+  return sum.told > Ns{} ? std::optional(rate(sum.bytes, sum.told)) : std::nullopt;
 }
 
 std::optional<CostCard> cost_card(const profile::Profile& profile, const devices::Row* peaks) {
   const profile::StepCosts& costs = profile.costs;
   if (costs.operators.empty()) return std::nullopt;
   CostCard card{.coverage = costs.coverage(), .sum = {}, .rows = rows_of(costs)};
-  for (const CostRow& row : card.rows) {
-    card.sum.flops += row.sum.flops;
-    card.sum.bytes += row.sum.bytes;
-    card.sum.time += row.sum.time;
-  }
-  if (!peaks) return card;
-  card.misfit = misfit_of(costs, *peaks);
-  if (!card.misfit.empty()) return card;
+  for (const CostRow& row : card.rows) card.sum.add(row.sum);
+  if (peaks) card.misfit = misfit_of(costs, *peaks);
+  const devices::Row* roof = card.misfit.empty() ? peaks : nullptr;
+  for (const OperatorCost& of : costs.operators) card.reached.push_back(reached_by(of.each, of.calls, of.time, roof));
+  if (!roof) return card;
   for (CostRow& row : card.rows) hold_against(*peaks, row);
   card.headroom = headrooms(profile, *peaks);
   if (card.coverage < kLeastCoverage) {

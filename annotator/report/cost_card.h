@@ -31,8 +31,17 @@ struct CostRow {
   std::optional<double> of_peak;  // share; not of moves from which some are faster than memory: they lay in a cache
 
   double flops_per_s() const;
-  double bytes_per_s() const;
+  std::optional<double> bytes_per_s() const;  // of operators whose bytes are known
 };
+
+// Operators of one name, equal shapes and types: what they reach. `of_roof`: the least time that the device needs for them, by arithmetic
+// or by bytes, as a share of what they took; absent where they are faster, since their data lay in a cache.
+struct Reached {
+  double flops_per_s = 0;
+  std::optional<double> bytes_per_s, of_roof;
+};
+// `peaks` may be null.
+Reached reached_by(const kernels::Cost& each, std::int64_t calls, Ns time, const devices::Row* peaks);
 
 // What a module would win if each of its operators took as long as its roof allows.
 struct Headroom {
@@ -47,6 +56,7 @@ struct CostCard {
   std::vector<CostRow> rows;       // by time; of arithmetic first
   std::optional<double> mfu;       // share of the peak, over the step as it runs without a profiler; what checkpoints run again left out
   std::string why_no_mfu;          // a sentence where there is none, and peaks are given
+  std::vector<Reached> reached;    // by StepCosts::operators
   std::string misfit;              // a sentence: an operator is above its roof. Then nothing is held against peaks
   std::vector<Headroom> headroom;  // of modules whose shapes are known, most to win first
 };

@@ -14,7 +14,8 @@ std::int64_t whole(double amount) {
 
 void amounts(const profile::FlopsAndBytes& sum, JsonText& json) {
   json.member("flops", whole(sum.flops));
-  json.member("bytes", whole(sum.bytes));
+  if (sum.told > Ns{}) json.member("bytes", whole(sum.bytes));
+  if (sum.told > Ns{} && sum.told < sum.time) json.member("bytes_known_ns", sum.told.count());
   json.member("ns", sum.time.count());
 }
 
@@ -24,12 +25,12 @@ void kind(const CostRow& row, JsonText& json) {
   json.member("calls", row.calls);
   amounts(row.sum, json);
   json.member("flops_per_s", whole(row.flops_per_s()));
-  json.member("bytes_per_s", whole(row.bytes_per_s()));
+  if (const auto rate = row.bytes_per_s()) json.member("bytes_per_s", whole(*rate));
   if (row.peak) json.member(row.work == kernels::Work::move ? "peak_bytes_per_s" : "peak_flops_per_s", whole(*row.peak));
   if (row.of_peak) json.member("of_peak", *row.of_peak);
 }
 
-void one(const profile::OperatorCost& of, JsonText& json) {
+void one(const profile::OperatorCost& of, const Reached& reached, JsonText& json) {
   json.member("name", of.name);
   json.member("shapes", of.shapes);
   json.member("work", name(of.each.work));
@@ -39,6 +40,9 @@ void one(const profile::OperatorCost& of, JsonText& json) {
   json.member("flops", whole(of.each.flops));  // of one call, as the bytes
   if (of.each.bytes) json.member("bytes", whole(*of.each.bytes));
   json.member("ns", of.time.count());
+  if (of.each.flops > 0) json.member("flops_per_s", whole(reached.flops_per_s));
+  if (reached.bytes_per_s) json.member("bytes_per_s", whole(*reached.bytes_per_s));
+  if (reached.of_roof) json.member("of_roof", *reached.of_roof);
 }
 
 void costs(const profile::Profile& profile, const Beside& beside, const CostCard& card, JsonText& json) {
@@ -61,7 +65,9 @@ void costs(const profile::Profile& profile, const Beside& beside, const CostCard
     for (const CostRow& row : card.rows) json.object([&] { kind(row, json); });
   });
   json.array("operators", [&] {
-    for (const profile::OperatorCost& of : profile.costs.operators) json.object([&] { one(of, json); });
+    for (std::size_t at = 0; at < profile.costs.operators.size(); ++at) {
+      json.object([&] { one(profile.costs.operators[at], card.reached[at], json); });
+    }
   });
 }
 

@@ -16,6 +16,9 @@ using format::readable;
 using format::right;
 
 constexpr std::size_t kModules = 4;
+constexpr std::size_t kOperators = 6;
+constexpr int kWorthALine = 50;           // of all known time: at least one part in so many
+constexpr std::size_t kShownShapes = 48;  // bytes
 
 std::string_view words(kernels::Work work) {
   constexpr std::array<std::string_view, kernels::kWorks> kWords = {"products", "convolutions", "attention", "recurrent layers",
@@ -42,6 +45,7 @@ class CostsWriter {
     title(fmt::format("Arithmetic and bytes, shapes known for {} of the {} time", format::share(card.coverage),
                       device_ ? "device" : "operator"));
     for (const CostRow& row : card.rows) this->row(row);
+    by_arguments(card);
     if (card.mfu) line(fmt::format("  utilization (MFU) {} of the {} peak, over the whole step", format::share(*card.mfu), peaks()));
     if (!card.why_no_mfu.empty()) line("  " + card.why_no_mfu);
     if (!card.misfit.empty()) line("  " + card.misfit);
@@ -62,14 +66,37 @@ class CostsWriter {
     text += right(readable(row.sum.time), 10);
     if (row.work != kernels::Work::move) {
       text += right(format::amount(row.sum.flops, "FLOP"), 14) + right(format::amount(row.flops_per_s(), "FLOP/s"), 16);
+    } else if (const auto rate = row.bytes_per_s()) {
+      text += right(format::amount(row.sum.bytes, "B"), 14) + right(format::amount(*rate, "B/s"), 16);
+      if (row.sum.told * 100 < row.sum.time * 99) text += "   bytes known for " + format::percent(row.sum.told, row.sum.time);
     } else {
-      text += right(format::amount(row.sum.bytes, "B"), 14) + right(format::amount(row.bytes_per_s(), "B/s"), 16);
+      text += right("bytes unknown", 30);
     }
     if (row.of_peak) {
       text +=
           right(format::share(*row.of_peak), 6) + " of " + format::amount(*row.peak, row.work == kernels::Work::move ? "B/s" : "FLOP/s");
     }
     line(text);
+  }
+
+  // What does arithmetic, by its unique arguments: what is worth a line of its own.
+  void by_arguments(const CostCard& card) {
+    std::size_t shown = 0;
+    for (std::size_t at = 0; at < card.reached.size() && shown < kOperators; ++at) {
+      const profile::OperatorCost& of = profile_.costs.operators[at];
+      if (of.each.work == kernels::Work::move || of.time * kWorthALine < card.sum.time) continue;
+      if (shown++ == 0) line("  by unique arguments:");
+      line(row_of(of, card.reached[at]));
+    }
+  }
+
+  std::string row_of(const profile::OperatorCost& of, const Reached& reached) const {
+    const std::string type = of.each.type.empty() ? "" : " " + std::string(of.each.type);
+    std::string text = "  " + left(format::shortened(of.name, 24) + type + " ×" + std::to_string(of.calls), 34);
+    text += right(readable(of.time), 10) + right(format::amount(reached.flops_per_s, "FLOP/s"), 14);
+    text += right(reached.bytes_per_s ? format::amount(*reached.bytes_per_s, "B/s") : "bytes unknown", 16);
+    text += right(reached.of_roof ? format::share(*reached.of_roof) + " of the roof" : "", beside_.peaks ? 18 : 0);
+    return text + "  " + format::shortened(of.shapes, kShownShapes);
   }
 
   // Of modules that hold no others: what lies around them is no news.

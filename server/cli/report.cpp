@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "annotator/advice/devices/published.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/profile.h"
 #include "server/cli/verbs.h"
@@ -57,14 +56,10 @@ report::Beside beside(const profile::Loaded& loaded) {
   const bool on_device = loaded.profile->has_device();
   const auto ran_it = [&](const profile::Device& device) { return (device.kind != "cpu") == on_device; };
   const auto device = std::ranges::find_if(loaded.profile->devices, ran_it);
-  const auto folder = runs::device_folder(runs::process_environment());
-  if (device == loaded.profile->devices.end() || device->name.empty() || !folder) return found;
+  if (device == loaded.profile->devices.end() || device->name.empty()) return found;
   const std::int64_t threads = !on_device && annotated.manifest ? annotated.manifest->threads : 0;
-  found.peaks = runs::kept_row(device->name, threads, *folder);
-  if (!found.peaks) {
-    found.peaks = devices::published(device->name);
-    found.device = device->name;
-  }
+  found.peaks = runs::peaks_of(device->name, threads, runs::process_environment());
+  if (!found.peaks || found.peaks->published) found.device = device->name;
   return found;
 }
 

@@ -246,8 +246,7 @@ std::string arithmetic(const LineSummary& summary, const Profile& profile, const
     const Module& module = profile.at(id);
     for (const profile::ModuleCosts* costs : {&module.forward_costs, &module.backward_costs}) {
       const profile::FlopsAndBytes one = profile::sum(profile.costs, costs->uses);
-      sum.flops += one.flops;
-      sum.time += one.time;
+      sum.add(one);
       whole += costs->whole;
     }
   }

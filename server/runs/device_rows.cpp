@@ -4,6 +4,8 @@
 #include <fstream>
 #include <vector>
 
+#include "annotator/advice/devices/published.h"
+
 namespace hotlens::runs {
 namespace {
 
@@ -64,6 +66,12 @@ std::optional<devices::Row> kept_row(std::string_view name, std::int64_t threads
   std::vector<devices::Row> rows = kept_rows(folder);
   const auto found = std::ranges::find_if(rows, [&](const devices::Row& row) { return row.name == name && row.threads == threads; });
   return found == rows.end() ? std::nullopt : std::optional(std::move(*found));
+}
+
+std::optional<devices::Row> peaks_of(std::string_view name, std::int64_t threads, const Environment& environment) {
+  const auto folder = device_folder(environment);
+  auto kept = folder ? kept_row(name, threads, *folder) : std::nullopt;
+  return kept ? kept : devices::published(name);
 }
 
 Result<devices::Row> find_row(const std::string& wanted, const fs::path& folder) {

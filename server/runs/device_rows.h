@@ -21,6 +21,9 @@ Result<void> keep_row(const devices::Row& row, const std::string& text, const st
 // The kept row of the device of exactly this name; of a CPU (more than 0) with this number of threads.
 std::optional<devices::Row> kept_row(std::string_view name, std::int64_t threads, const std::filesystem::path& folder);
 
+// Of the device of this name, kept for this user, else as its vendor publishes it.
+std::optional<devices::Row> peaks_of(std::string_view name, std::int64_t threads, const Environment& environment);
+
 // A file, or the kept row whose name holds `wanted` (in any case). The error names what is kept, and what to do.
 Result<devices::Row> find_row(const std::string& wanted, const std::filesystem::path& folder);
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <span>
 
+#include "annotator/causes/cause_table.h"
+#include "annotator/common/one_line.h"
 #include "annotator/profile/build/regions.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
@@ -194,13 +196,17 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   answer["times"] = times_json(times);
   put_uses(answer, "kernels", "moreKernels", features::uses_of(blocks, subject.block));
   put_collectives(answer, blocks, subject.block);
-  if (const profile::ModuleId id = features::module_of(blocks, profile, subject.block); id.valid()) put_module(answer, subject, id);
+  const profile::ModuleId id = features::module_of(blocks, profile, subject.block);
+  if (id.valid()) put_module(answer, subject, id);
+  if (id.valid() || block.kind == Kind::step) put_costs(answer, subject, id);
+  if (block.kind == Kind::step) put_shortens(answer, subject);
   if (block.kind == Kind::stage) put_stage(answer, subject, block.stage);
   put_region(answer, blocks, block);
   if (block.kind == Kind::step) answer["spread"] = spread_json("wall", profile::walls(profile.steps));
   if (const auto verdict = features::verdict_of(blocks, profile, subject.block))
     answer["verdict"] = verdict_json(*verdict, profile, &blocks);
-  if (const std::string_view shapes = features::shapes_of(blocks, subject.block); !shapes.empty()) answer["shapes"] = cut(shapes, kMaxName);
+  if (const std::string_view shapes = features::shapes_of(blocks, subject.block); !shapes.empty())
+    answer["shapes"] = cut(on_one_line(shapes), kMaxName);
   answer["places"] = Json::array();
   for (const Place& place : features::places_of(blocks, profile, subject.block)) {
     if (answer["places"].size() < kMaxPlaces) answer["places"].push_back(place_json(place, profile, profile.guessed));

@@ -47,6 +47,8 @@ protocol::Json verdict_json(const profile::Verdict& verdict, const profile::Prof
 void put_uses(protocol::Json& answer, const char* key, const char* more, const std::vector<features::Use>& uses);
 // The exchanges between processes below the block, where there are some.
 void put_collectives(protocol::Json& details, const blocks::Blocks& blocks, std::uint32_t block);
+// The arithmetic of a module, or of the step for an invalid one, by unique arguments, where the shapes are known: of the shown step alone.
+void put_costs(protocol::Json& details, const Subject& subject, profile::ModuleId module);
 // The part of a step that `lanes` tells, and the time of a pixel of it.
 struct LaneWindow {
   Ns from{}, to{}, pixel{};

@@ -7,6 +7,7 @@ import { busyWords, shortName } from './columns';
 import { button, element } from './dom';
 import { bytes, exact, fileName, ofStep, percent, placeName, spoken, time } from './format';
 import { helpsPart } from './helps';
+import { costsPart, shortensPart } from './costs';
 import { idlePart } from './idle';
 import type { Details, Evidence, Kernel, Others, Place, Times, Verdict } from './messages';
 import { isBeside, sideOf } from './beside';
@@ -234,13 +235,13 @@ function stepHelps({ kind, step }: Details, { overview, whatIfs }: State, comman
   return helpsPart(overview, whatIfs.answer?.outcomes ?? [], commands);
 }
 
-const pinButton = (commands: Commands): HTMLElement =>
 // Communication that no device does is what the main thread waits for.
 const waitsForOthers = ({ kind, name, times: { device } }: Details): HTMLElement[] =>
   kind === 'communication' && (device ?? 0) === 0
     ? [element('p', { text: `The main thread waits for the other ranks in ${name ?? 'an exchange'}.` })]
     : [];
 
+const pinButton = (commands: Commands): HTMLElement =>
   button('pin', 'pin this block with a note (m)', () => commands.run('pin'), 'tool pin', 'pin this block');
 
 function detailsPart(details: Details, state: State, seen: Seen | undefined, store: Store, commands: Commands): HTMLElement[] {
@@ -264,10 +265,12 @@ function detailsPart(details: Details, state: State, seen: Seen | undefined, sto
     ),
     ...differencePart(state),
     table([...(seen === undefined ? [] : seenRows(seen)), ...rowsOf(details)]),
-    ...verdictPart(details.verdict, store),
     ...waitsForOthers(details),
+    ...verdictPart(details.verdict, store),
+    ...shortensPart(details.shortens),
     ...stepHelps(details, state, commands),
     ...kernelsPart(details.kernels, details.moreKernels, (details.times.device ?? 0) > 0),
+    ...costsPart(details),
     ...collectivesPart(details.collectives),
     ...placesPart(details, commands),
   ];
@@ -315,7 +318,7 @@ function recordingPart({ overview, levels }: State): HTMLElement[] {
   if (overview === undefined || level === undefined) return [element('h2', { text: 'Recording' }), element('div', { class: 'skeleton' })];
   const whole = level.extent[1] - level.extent[0];
   const inSteps = overview.steps.reduce((sum, { wall }) => sum + wall, 0);
-  const row = (name: string, ns: number): Row => [name, `${time(ns)} (${percent(ns / whole)})`, exact(ns)];
+  const row = (name: string, ns: number): Row => [name, `${time(ns)} (${percent(ns / whole)} of the recording)`, exact(ns)];
   const outside = Math.max(0, whole - inSteps);
   return [
     element('h2', { text: 'Recording' }),

@@ -28,6 +28,14 @@ export const time = (ns: number): string => (ns === 0 ? '0' : scaled(ns, TIMES))
 export const bytes = (count: number): string => (count === 0 ? '0' : scaled(count, SIZES));
 export const signedTime = (ns: number): string => `${ns < 0 ? '−' : '+'}${time(Math.abs(ns))}`;
 
+const TENS = ['', 'k', 'M', 'G', 'T', 'P'];
+
+// "4.68 TFLOP/s": an amount a second.
+export function rate(value: number, unit: string): string {
+  const step = value < 1 ? 0 : Math.min(TENS.length - 1, Math.floor(Math.log10(Number(value.toPrecision(3))) / 3));
+  return `${digits(value / 1000 ** step)} ${TENS[step]}${unit}`;
+}
+
 // 12345678 → "12 345 678 ns", for tips.
 export const exact = (ns: number): string =>
   `${Math.round(ns)

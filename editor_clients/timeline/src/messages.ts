@@ -141,7 +141,7 @@ export interface Pieces {
   readonly duration: readonly number[];
 }
 
-export type TrackKind = 'host' | 'device' | 'communication' | 'overlap';
+export type TrackKind = 'host' | 'device' | 'communication' | 'overlap' | 'path';
 
 export interface Track {
   readonly id: string;
@@ -254,6 +254,18 @@ export interface Collective {
   readonly busBandwidth?: number;
 }
 
+// Products, convolutions and attention of equal arguments.
+export interface OperatorCost {
+  readonly name: string;
+  readonly shapes: string;
+  readonly type?: string;
+  readonly calls: number;
+  readonly time: number;
+  readonly flopsPerSecond: number;
+  readonly bytesPerSecond?: number;
+  readonly ofRoof?: number;
+}
+
 export interface Details extends Block {
   readonly profile?: string;
   readonly step?: number;
@@ -272,6 +284,9 @@ export interface Details extends Block {
   readonly kernels: readonly Kernel[];
   readonly moreKernels?: Others;
   readonly collectives?: readonly Collective[];
+  readonly costs?: readonly OperatorCost[]; // longest first
+  readonly roof?: { readonly device: string; readonly published: boolean };
+  readonly shortens?: readonly { readonly what: string; readonly time: number }[]; // longest first
   readonly verdict?: Verdict;
   readonly places: readonly Place[];
 }

@@ -118,8 +118,10 @@ TEST_CASE("the costs and launches of the JSON report have the shape that FORMATS
         std::vector<std::string>{"bytes", "coverage", "flops", "kinds", "known_ns", "mfu", "ns", "operators", "peaks", "whole_ns"});
   CHECK(keys(report["costs"]["kinds"][0]) == std::vector<std::string>{"bytes", "bytes_per_s", "calls", "flops", "flops_per_s", "ns",
                                                                       "of_peak", "peak_flops_per_s", "type", "work"});
-  CHECK(keys(report["costs"]["operators"][0]) ==
-        std::vector<std::string>{"bytes", "calls", "flops", "name", "ns", "shapes", "type", "work"});
+  CHECK(keys(report["costs"]["operators"][0]) == std::vector<std::string>{"bytes", "bytes_per_s", "calls", "flops", "flops_per_s", "name",
+                                                                          "ns", "of_roof", "shapes", "type", "work"});
+  CHECK(report["costs"]["operators"][0]["flops_per_s"] == 2'000'000'000'000);
+  CHECK(report["costs"]["operators"][0]["of_roof"] == Approx(0.5));
   CHECK(report["costs"]["flops"] == 1'000'000'000);
   CHECK(keys(report["modules"][0]["costs"]) == std::vector<std::string>{"backward", "faster_at_most", "forward", "saved_at_most_ns"});
   CHECK(keys(report["modules"][0]["costs"]["forward"]) == std::vector<std::string>{"bytes", "flops", "ns", "whole_ns"});
@@ -127,6 +129,32 @@ TEST_CASE("the costs and launches of the JSON report have the shape that FORMATS
                                                              "kernels", "kernels_in_graphs", "other_wait_ns", "queue_empty", "queued_mean",
                                                              "shorter_than_launch"});
   CHECK(keys(report["launches"]["copies"][0]) == std::vector<std::string>{"bytes", "bytes_per_s", "calls", "direction", "memory", "ns"});
+}
+
+TEST_CASE("bytes that no type tells are unknown, and rates are of the time of those that are known") {
+  profile::Profile profile = profile_of();
+  profile.costs.operators[1].each.bytes.reset();
+  const json unknown = json::parse(report_json(profile, nullptr, {}))["costs"];
+  CHECK(keys(unknown["kinds"][1]) == std::vector<std::string>{"calls", "flops", "flops_per_s", "ns", "work"});
+  CHECK_FALSE(unknown["operators"][1].contains("bytes"));
+  CHECK_THAT(report_text(profile, {}, {}), Catch::Contains("bytes unknown") && !Catch::Contains(" 0 B"));
+  profile.costs.operators.push_back(
+      {.name = "aten::add", .shapes = "[]", .each = {kernels::Work::move, 0, 1e5, ""}, .calls = 1, .time = Ns{100'000}});
+  const json partly = json::parse(report_json(profile, nullptr, {}))["costs"]["kinds"][1];
+  CHECK(partly["bytes"] == 100'000);
+  CHECK(partly["bytes_known_ns"] == 100'000);
+  CHECK(partly["bytes_per_s"] == 1'000'000'000);
+  CHECK_THAT(report_text(profile, {}, {}), Catch::Contains("bytes known for 20"));
+}
+
+TEST_CASE("products are told by their unique arguments; what takes next to nothing is not") {
+  profile::Profile profile = profile_of();
+  profile.costs.operators.push_back(
+      {.name = "aten::bmm", .shapes = "[[3]]", .each = {kernels::Work::product, 1e3, 1e3, "f32"}, .calls = 1, .time = Ns{1'000}});
+  const std::string text = report_text(profile, {}, {.launches = {}, .peaks = row(4e12, 1e12), .device = {}});
+  CHECK_THAT(text, Catch::Contains("by unique arguments:"));
+  CHECK_THAT(text, Catch::Contains("aten::mm f32 ×2") && Catch::Contains("50% of the roof  [[1]]"));
+  CHECK_THAT(text, !Catch::Contains("aten::bmm") && !Catch::Contains("aten::relu"));
 }
 
 TEST_CASE("the text says rates, shares and what could be faster") {
