@@ -47,8 +47,11 @@ export const mainPart = (row: BreakdownRow): string =>
 
 const partName = (metric: Metric, what: string): string => (metric === 'memory' && what === 'optimizer' ? 'optimizer state' : spoken(what));
 
-function tipOf(row: BreakdownRow, metric: Metric, total: number): string {
-  const share = total > 0 ? `, ${percent(row.value / total)} of the whole` : '';
+// What the rows of a metric add up to.
+const wholeOf = (metric: Metric): string => (metric === 'time' ? 'the step' : 'the memory of the step');
+
+export function tipOf(row: BreakdownRow, metric: Metric, total: number): string {
+  const share = total > 0 ? `, ${percent(row.value / total)} of ${wholeOf(metric)}` : '';
   const parts = row.parts.filter(({ value }) => value > 0).map((part) => `${partName(metric, part.what)} ${text(metric, part.value)}`);
   const place = row.file === undefined ? [] : [`${row.file}:${(row.line ?? 0) + 1}`];
   return [`${row.label}${row.class === undefined ? '' : ` (${row.class})`}: ${text(metric, row.value)}${share}`, ...parts, ...place].join(

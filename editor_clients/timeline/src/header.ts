@@ -1,7 +1,7 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from './dom';
-import { dateOf, fileName, isLine, percent, placeName, spoken, time } from './format';
-import type { Overview, ProfileSummary } from './messages';
+import { dateOf, fileName, isLine, ofStep, placeName, spoken, time } from './format';
+import type { Evidence, Overview, ProfileSummary } from './messages';
 import type { State } from './state';
 import type { Store } from './store';
 
@@ -38,15 +38,21 @@ export const verdictWord = (kind: string): string => (kind === 'unclear' ? kind 
 
 const CAUSES_TOLD = 3;
 
+// "51 % of the step: device idle, host loads data in fetch".
+export function storyWords({ what, time: ns, where }: Evidence, step: number): string {
+  const share = ns > 0 && step > 0 ? `${ofStep(ns / step)}: ` : '';
+  const place = where === '' ? '' : ` ${isLine(where) ? 'at' : 'in'} ${placeName(where).split('/').at(-1)}`;
+  return `${share}${what}${place}`;
+}
+
 // What the step's time goes to, as one sentence: the costliest causes, each a link to its place.
 export function renderStory({ overview }: State, store: Store): HTMLElement[] {
   const evidence = overview?.verdict?.evidence.slice(0, CAUSES_TOLD) ?? [];
   const step = overview === undefined ? 0 : shownWall(overview);
-  return evidence.map(({ what, time: ns, where, path }) => {
-    const share = ns > 0 && step > 0 ? `${percent(ns / step)} ` : '';
-    const place = where === '' ? '' : ` ${isLine(where) ? 'at' : 'in'} ${placeName(where).split('/').at(-1)}`;
+  return evidence.map((each) => {
+    const { what, time: ns, where, path } = each;
     const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : '', where].filter((each) => each !== '').join(' · ');
-    const words = `${share}${what}${place}`;
+    const words = storyWords(each, step);
     return path === undefined
       ? element('span', { text: words, title: tip })
       : button(words, tip, () => store.dispatch({ type: 'go', path }));

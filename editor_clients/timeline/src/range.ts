@@ -14,7 +14,11 @@ const length = ({ span }: Range): number => span[1] - span[0];
 export const rangeWords = (range: Range): string => `${time(length(range))} chosen, from ${time(range.span[0])} to ${time(range.span[1])}`;
 
 function busyRows({ from, to, device, tracks, exposedCommunication }: RangeSums): Row[] {
-  const row = (name: string, busy: number): Row => [name, `${time(busy)}  ${percent(busy / Math.max(1, to - from))}`, exact(busy)];
+  const row = (name: string, busy: number): Row => [
+    name,
+    `${time(busy)}  ${percent(busy / Math.max(1, to - from))} of the range`,
+    exact(busy),
+  ];
   const longest = [...tracks].sort((a, b) => b.busy - a.busy).slice(0, MOST_TRACKS);
   const exposed = exposedCommunication === undefined ? [] : [row('exposed communication', exposedCommunication)];
   return [...(device > 0 ? [row('device busy', device)] : []), ...exposed, ...longest.map(({ name, busy }) => row(name, busy))];

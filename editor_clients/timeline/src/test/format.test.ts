@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shortName } from '../columns';
-import { axisUnit, bytes, exact, percent, signedTime, time, upright } from '../format';
+import { tipOf } from '../breakdown';
+import { costWords } from '../costs';
+import { axisUnit, bytes, exact, percent, rate, signedTime, time, upright } from '../format';
+import { storyWords } from '../header';
 
 test('times have three significant digits and the unit by size', () => {
   const table: [number, string][] = [
@@ -26,6 +29,28 @@ test('sizes count in thousands, differences carry their sign', () => {
 
 test('shares are whole from ten percent on, and what is there is never zero', () => {
   assert.deepEqual([0, 0.0004, 0.024, 0.0996, 0.374, 1].map(percent), ['0 %', '<0.1 %', '2.4 %', '10.0 %', '37 %', '100 %']);
+});
+
+test('a share names its whole', () => {
+  const row = { label: 'layer1', kind: 'module', value: 510_000, parts: [], children: 0 } as const;
+  assert.equal(tipOf(row, 'time', 1_000_000), 'layer1: 510 µs, 51 % of the step');
+  assert.equal(tipOf({ ...row, value: 510 }, 'memory', 1000), 'layer1: 510 B, 51 % of the memory of the step');
+  const evidence = { what: 'host loads data', time: 510_000, where: '' };
+  assert.equal(storyWords(evidence, 1_000_000), '51 % of the step: host loads data');
+  assert.equal(storyWords({ ...evidence, time: 0 }, 1_000_000), 'host loads data');
+});
+
+test('rates have the unit by size, and bytes that are not known are no zero', () => {
+  assert.deepEqual(
+    [4.68e12, 999.6e9, 12.3, 0].map((value) => rate(value, 'FLOP/s')),
+    ['4.68 TFLOP/s', '1.00 TFLOP/s', '12.3 FLOP/s', '0.00 FLOP/s'],
+  );
+  assert.deepEqual(costWords({ flopsPerSecond: 2e12, bytesPerSecond: 1.5e9, ofRoof: 0.5 }), [
+    '2.00 TFLOP/s',
+    '1.50 GB/s',
+    '50 % of the roof',
+  ]);
+  assert.deepEqual(costWords({ flopsPerSecond: 2e12 }), ['2.00 TFLOP/s', 'bytes unknown']);
 });
 
 test('no name turns the direction of what stands beside it, and none is empty', () => {
