@@ -8,6 +8,7 @@
 #include "annotator/attribution/account/exchanges.h"
 #include "annotator/blocks/block_lanes.h"
 #include "annotator/blocks/block_tree.h"
+#include "annotator/causes/critical_path.h"
 
 namespace hotlens::blocks {
 namespace {
@@ -45,13 +46,13 @@ std::vector<std::uint32_t> evaluated_names(const trace::Names& names) {
   return inner;
 }
 
-class Ways {
 // None where a device works: there communication is its work.
 std::vector<attribution::HostExchange> exchanges_of(const profile::Annotated& annotated) {
   if (!annotated.account.work.empty()) return {};
   return attribution::exchanges_beside(annotated.trace, annotated.forest, annotated.steps);
 }
 
+class Ways {
  public:
   explicit Ways(const profile::Annotated& annotated)
       : annotated_(annotated), evaluated_(evaluated_names(annotated.trace.names)), exchanges_(exchanges_of(annotated)) {}
@@ -89,7 +90,6 @@ std::vector<attribution::HostExchange> exchanges_of(const profile::Annotated& an
   }
 
  private:
-  void add_owner(const Owner& owner) {
   Step outside_operators(const Piece& piece) const {
     if (piece.bucket == attribution::Bucket::communication) {
       if (const std::uint32_t event = exchange_in(piece.start, piece.end); event != kNothing) {
@@ -113,6 +113,7 @@ std::vector<attribution::HostExchange> exchanges_of(const profile::Annotated& an
     return most;
   }
 
+  void add_owner(const Owner& owner) {
     if (owner.stage != attribution::Stage::other)
       steps_.push_back({Kind::stage, owner.stage, attribution::Direction::forward, static_cast<std::uint32_t>(owner.stage)});
     const std::size_t modules = steps_.size();
@@ -157,8 +158,8 @@ std::vector<attribution::HostExchange> exchanges_of(const profile::Annotated& an
 
   const profile::Annotated& annotated_;
   std::vector<std::uint32_t> evaluated_;
-  std::vector<Step> steps_;
   std::vector<attribution::HostExchange> exchanges_;
+  std::vector<Step> steps_;
 };
 
 class Builder {
@@ -195,6 +196,7 @@ class Builder {
   }
 
   void end_track() { close_to(0); }
+  std::uint32_t innermost() const { return open_.empty() ? kStepBlock : open_.back().block; }
 
  private:
   struct Open {
@@ -273,11 +275,19 @@ std::string thread_name(const profile::Annotated& annotated, trace::ThreadId thr
   return runs_backward ? "CPU backward" : "CPU thread " + of.id.substr(0, 40);
 }
 
-void add_host_track(Blocks& blocks, Builder& builder, Ways& ways, const std::vector<Piece>& pieces, std::string name, std::string id) {
+// The innermost block of each piece.
+std::vector<std::uint32_t> add_host_track(Blocks& blocks, Builder& builder, Ways& ways, const std::vector<Piece>& pieces, std::string name,
+                                          std::string id) {
+  std::vector<std::uint32_t> innermost;
+  innermost.reserve(pieces.size());
   builder.begin_track(static_cast<std::uint32_t>(blocks.tracks.size()), false);
-  for (const Piece& piece : pieces) builder.add(ways.to(piece), piece.start, piece.end);
+  for (const Piece& piece : pieces) {
+    builder.add(ways.to(piece), piece.start, piece.end);
+    innermost.push_back(builder.innermost());
+  }
   builder.end_track();
   blocks.tracks.push_back({BlockTrack::Kind::host, std::move(id), std::move(name), {}});
+  return innermost;
 }
 
 bool mostly_backward(const std::vector<Piece>& pieces) {
@@ -289,10 +299,11 @@ bool mostly_backward(const std::vector<Piece>& pieces) {
   return backward * 2 > all;
 }
 
-void add_host(Blocks& blocks, Builder& builder, Ways& ways) {
+// The innermost block of each piece of the main thread.
+std::vector<std::uint32_t> add_host(Blocks& blocks, Builder& builder, Ways& ways) {
   const profile::Annotated& annotated = *blocks.annotated;
   const StepAccount& step = annotated.account.steps[blocks.step];
-  add_host_track(blocks, builder, ways, step.wall, "CPU main", "main");
+  std::vector<std::uint32_t> of_main = add_host_track(blocks, builder, ways, step.wall, "CPU main", "main");
   std::size_t backward = 0;
   for (const std::vector<Piece>& worker : step.workers) {
     const auto inside = std::ranges::find_if(worker, [](const Piece& piece) { return piece.node != kNoNode; });
@@ -302,6 +313,23 @@ void add_host(Blocks& blocks, Builder& builder, Ways& ways) {
     std::string name = thread_name(annotated, thread, runs_backward);
     if (runs_backward && ++backward > 1) name += " " + std::to_string(backward);
     add_host_track(blocks, builder, ways, worker, std::move(name), "t" + std::to_string(thread.index));
+  }
+  return of_main;
+}
+
+// `of_main`: by piece of the main thread.
+void add_path(Blocks& blocks, const std::vector<std::uint32_t>& of_main) {
+  const attribution::Account& account = blocks.annotated->account;
+  if (account.work.empty()) return;
+  const std::vector<Piece>& wall = account.steps[blocks.step].wall;
+  for (const causes::PathPart& part : causes::critical_path(account, blocks.step)) {
+    PathSpan span{.start = part.start - blocks.start, .end = part.end - blocks.start, .queued = part.on == causes::PathPart::On::queue};
+    if (part.on != causes::PathPart::On::host) {
+      span.block = blocks.index.block_of_work(part.at);
+    } else if (!wall.empty() && part.piece >= wall.data() && part.piece < wall.data() + wall.size()) {
+      span.block = of_main[static_cast<std::size_t>(part.piece - wall.data())];
+    }
+    blocks.path.push_back(span);
   }
 }
 
@@ -340,10 +368,11 @@ std::shared_ptr<const Blocks> blocks_of(std::shared_ptr<const profile::Annotated
   BlockSpans spans;
   Builder builder(*blocks, spans);
   Ways ways(*blocks->annotated);
-  add_host(*blocks, builder, ways);
+  const std::vector<std::uint32_t> of_main = add_host(*blocks, builder, ways);
   add_device(*blocks, builder, ways);
   group_spans(*blocks, spans);
   index_blocks(*blocks);
+  add_path(*blocks, of_main);
   lift_models(*blocks);
   return blocks;
 }

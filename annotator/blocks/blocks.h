@@ -53,6 +53,13 @@ struct BlockTrack {
   std::string device;    // of device work: its number as the trace has it; empty for a host track
 };
 
+// A stretch of the critical path, and the innermost block on which it lies.
+struct PathSpan {
+  Ns start{}, end{};               // after the start of the step
+  std::uint32_t block = kNoBlock;  // of work that is waited for: that work; kNoBlock where it is of another step
+  bool queued = false;             // the device idles although the work is launched
+};
+
 // The spans of a block's children on one track: positions in Blocks::span_*, by start.
 struct BlockGroup {
   std::uint32_t track = 0;
@@ -91,6 +98,7 @@ struct BlockIndex {
 
   const Name* named(Block::Kind kind, std::uint32_t label) const;  // null where there is none
   Sum sum(const Name& name, Ranks below) const;                    // O(log of the name's blocks)
+  std::uint32_t block_of_work(std::uint32_t work) const;           // kNoBlock where it is not in this tree
 };
 
 struct Blocks {
@@ -98,7 +106,6 @@ struct Blocks {
   std::size_t step = 0;
   Ns start{}, wall{};  // of the step, while its host runs; start after trace.base
   Ns takes{};          // the wall, and where the host gets ahead of its device until that has caught up
-  std::uint32_t block_of_work(std::uint32_t work) const;           // kNoBlock where it is not in this tree
   std::vector<BlockTrack> tracks;
   std::vector<Block> blocks;                                        // parents before children, but for folds, which come last
   std::uint32_t labels = 0;                                         // every Block::label is below it
@@ -112,14 +119,15 @@ struct Blocks {
   std::vector<std::vector<std::uint32_t>> waits;                    // by track: spans in which the host waits for the device, by start
   std::map<std::string, std::vector<attribution::Interval>> other;  // by device: when it works on anything but communication
   std::vector<std::uint32_t> communication;                         // blocks of this kind, by start
+  std::vector<attribution::Interval> exchanges, exchange_waits;     // of a run without device work: all, and when the main thread waits
   std::map<std::uint32_t, std::uint32_t> lifted;                    // by stage: the model that is all there is inside it
+  std::vector<PathSpan> path;                                       // of a run with device work: the step's critical path, in order
   std::vector<profile::ModuleName> modules;                         // by module number
   BlockIndex index;
 
   std::span<const BlockGroup> groups_below(std::uint32_t block) const;
   std::span<const std::uint32_t> below(std::uint32_t block) const;  // folds left out; of a fold what it stands for is below its parent
   bool opens(std::uint32_t block) const { return !groups_below(block).empty(); }
-  std::vector<attribution::Interval> exchanges, exchange_waits;     // of a run without device work: all, and when the main thread waits
 };
 
 // `step` is a position in Account::steps.

@@ -17,10 +17,10 @@ using On = PathPart::On;
 
 class Walk {
  public:
-  Walk(const attribution::Account& account, std::size_t wanted)
+  Walk(const attribution::Account& account, attribution::Interval wanted)
       : work_(account.work),
         steps_(account.steps),
-        wanted_(steps_[wanted].window),
+        wanted_(wanted),
         now_(steps_.back().span.end),
         order_(work_, static_cast<std::uint32_t>(std::ranges::upper_bound(account.reached, wanted_.start) - account.reached.begin())) {}
 
@@ -117,7 +117,33 @@ class Walk {
 }  // namespace
 
 std::vector<PathPart> critical_path(const attribution::Account& account, std::size_t step) {
-  return Walk(account, step).run();
+  return Walk(account, account.steps[step].window).run();
+}
+
+std::vector<PathPart> critical_path_of_all(const attribution::Account& account) {
+  if (account.steps.empty()) return {};
+  return Walk(account, {account.steps.front().window.start, account.steps.back().window.end}).run();
+}
+
+std::string_view name_of(const PathPart& part, const trace::Trace& trace, const attribution::Forest& forest,
+                         const attribution::Account& account) {
+  if (part.on != On::host) return trace.names[trace.events.name[account.work[part.at].event]];
+  if (part.piece == nullptr || part.piece->node == kNoNode) return {};
+  return trace.names[trace.events.name[forest.event[part.piece->node]]];
+}
+
+std::string_view word(PathPart::On on) {
+  switch (on) {
+    case On::host:
+      return "host";
+    case On::device:
+      return "device";
+    case On::latency:
+      return "launch";
+    case On::queue:
+      return "queue";
+  }
+  return "";
 }
 
 }  // namespace hotlens::causes

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "annotator/attribution/account/account.h"
@@ -29,5 +30,13 @@ struct PathPart {
 
 // Covers the step's window exactly, in order. Cost: O((pieces + work) log work) of this step and those after it.
 std::vector<PathPart> critical_path(const attribution::Account& account, std::size_t step);
+// The same from the window of the first step to that of the last.
+std::vector<PathPart> critical_path_of_all(const attribution::Account& account);
+
+// What ran there: the device work, also where it is waited for, or the innermost operator or call of the host; empty outside all.
+std::string_view name_of(const PathPart& part, const trace::Trace& trace, const attribution::Forest& forest,
+                         const attribution::Account& account);
+// "host", "device", "launch", "queue".
+std::string_view word(PathPart::On on);
 
 }  // namespace hotlens::causes

@@ -11,6 +11,7 @@
 #include "annotator/causes/function_times.h"
 #include "annotator/causes/gap.h"
 #include "annotator/causes/kernel_uses.h"
+#include "annotator/causes/path_parts.h"
 #include "annotator/kernels/intensity.h"
 
 namespace hotlens::causes {
@@ -26,6 +27,8 @@ using attribution::Work;
 // Names that are told apart. Real recordings have some hundred; a trace in which every name is another would make a table as long as
 // itself.
 constexpr std::size_t kMostKernels = 10'000;
+// Some thousand parts of a step's critical path are told apart by nobody.
+constexpr std::size_t kMostPathParts = 500;
 
 class Collector {
  public:
@@ -53,6 +56,7 @@ class Collector {
       for (const std::vector<Piece>& worker : step_.workers) count(worker);
     }
     for (const PathPart& part : critical_path(input_.account, input_.representative)) count(part);
+    result_.path = readable_path(std::move(result_.path), kMostPathParts);
     if (has_device_) {
       count_busy();
       for (const attribution::Gap& gap : step_.gaps) count(gap);
@@ -152,6 +156,11 @@ class Collector {
     if (host) cause = part.piece ? cause_of_piece(*part.piece) : profile::Cause::host;
     if (part.on == PathPart::On::latency) cause = profile::Cause::launch;
     if (part.on == PathPart::On::device) cause = cause_of_work(input_.account.work[part.at]);
+    result_.path.push_back({.start = part.start - step_.window.start,
+                            .end = part.end - step_.window.start,
+                            .cause = cause,
+                            .on = word(part.on),
+                            .what = std::string(causes::name_of(part, input_.trace, input_.forest, input_.account))});
     const Owner nobody;
     const Owner& owner = !host ? input_.account.work[part.at].owner : part.piece ? part.piece->owner : nobody;
     if (!has_device_ && is_of_host(cause)) functions_.add(part.start, part.end, cause);

@@ -19,6 +19,7 @@ struct Usage {
   profile::Causes spent{}, critical{};
   std::vector<profile::Causes> spent_by_module, critical_by_module;
   std::vector<profile::HostFunction> functions;
+  std::vector<profile::CriticalPart> path;
   std::vector<profile::Causes> spent_by_line, critical_by_line;  // inclusive; of backward work the line whose forward made it, if known
 };
 

@@ -220,6 +220,15 @@ struct HostFunction {
   Causes own{}, inside{};  // in itself; with the functions that it called
 };
 
+// A stretch of the critical path (annotator/causes/critical_path.h), after the start of the step.
+struct CriticalPart {
+  Ns start{}, end{};
+  Cause cause = Cause::launch;  // of most of it
+  std::string_view on;          // "host", "device", "launch", "queue": of the longest part
+  std::string what;             // operator or kernel; empty outside all
+  std::int64_t parts = 1;       // that follow one another, where they are too short to be told apart
+};
+
 struct Verdict {
   struct Evidence {
     std::string what;
@@ -297,6 +306,7 @@ struct Profile {
   // The representative step twice, each adding up to its wall time. spent: device time by what ran, idle device time by what the host did
   // meanwhile. critical: the critical path (annotator/causes/critical_path.h). Without device work both are the host's time.
   Causes spent{}, critical{};
+  std::vector<CriticalPart> path;            // of the representative step, in order; covers it
   std::vector<HostFunction> host_functions;  // callers before what they call, the longest first; empty without stacks
   // Most memory held at once in the step and held when it began, as the allocator counts it: the representative step's, or the map step's
   // of a bundle; on the device where the recording has events of one. Absent in a recording without memory events.

@@ -45,6 +45,9 @@ class JsonWriter {
       json_.object("totals", [&] { totals(); });
       json_.object("spent", [&] { causes(profile_.spent); });
       json_.object("critical_path", [&] { causes(profile_.critical); });
+      json_.array("critical_parts", [&] {
+        for (const profile::CriticalPart& part : profile_.path) json_.object([&] { this->part(part); });
+      });
       json_.object("verdict", [&] { verdict(profile_.verdict); });
       if (!profile_.host_functions.empty()) json_.array("host_functions", [&] { functions_json(profile_, json_); });
       costs_json(profile_, beside_, card_, json_);
@@ -352,6 +355,15 @@ class JsonWriter {
     for (std::size_t cause = 0; cause < profile::kCauses; ++cause) {
       time(std::string(name(static_cast<profile::Cause>(cause))) + "_ns", causes[cause]);
     }
+  }
+
+  void part(const profile::CriticalPart& part) {
+    time("start_ns", part.start);
+    time("end_ns", part.end);
+    json_.member("cause", name(part.cause));
+    json_.member("on", part.on);
+    if (!part.what.empty()) json_.member("what", part.what);
+    if (part.parts > 1) json_.member("parts", part.parts);
   }
 
   void verdict(const profile::Verdict& verdict) {

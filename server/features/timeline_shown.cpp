@@ -195,6 +195,22 @@ ShownTrack shown(const Overlap& overlap) {
   return told;
 }
 
+ShownTrack shown(const Blocks& blocks, const PathRow& row) {
+  ShownTrack told{.id = "path", .name = "critical path", .kind = "path", .busy = row.busy};
+  Texts labels;
+  for (const Rectangle& rectangle : row.rectangles) {
+    const bool known = rectangle.block != kNoBlock;
+    ShownBlock shown = placed(rectangle);
+    shown.label = labels.at(known ? blocks::label_of(blocks, rectangle.block) : "queued, or of another step");
+    shown.kind = rectangle.count > 1 ? "merged" : "path";
+    shown.stage = known ? blocks::colour_of(blocks.blocks[rectangle.block]) : "idle";
+    shown.whole = row.time;
+    told.blocks.push_back(std::move(shown));
+  }
+  told.labels = labels.take();
+  return told;
+}
+
 ShownTrack shown(const Recording& recording, const RecordingView::Track& track, const Profile& profile) {
   const RecordingTrack& of = recording.tracks[track.track];
   ShownTrack told{.id = of.id, .name = of.name, .kind = kind_of(of.kind), .busy = track.busy};

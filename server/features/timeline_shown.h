@@ -10,6 +10,7 @@
 
 #include "server/features/timeline_level.h"
 #include "server/features/timeline_overlap.h"
+#include "server/features/timeline_path.h"
 #include "server/features/timeline_recording.h"
 
 namespace hotlens::features {
@@ -48,6 +49,7 @@ struct ShownTrack {
 
 ShownTrack shown(const blocks::Blocks& blocks, const LevelTrack& track);
 ShownTrack shown(const Overlap& overlap);
+ShownTrack shown(const blocks::Blocks& blocks, const PathRow& row);
 // A block's segment is the position of the step that it leads to.
 ShownTrack shown(const Recording& recording, const RecordingView::Track& track, const profile::Profile& profile);
 

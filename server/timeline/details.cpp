@@ -176,6 +176,20 @@ void put_stage(Json& details, const Subject& subject, profile::Stage stage) {
   details["spread"] = profile.has_device() ? spread_json("device busy", times->device) : spread_json("wall", times->wall);
 }
 
+// What would shorten the step: its critical path by cause. Of the shown step alone, and of a run with a device: else it is the host.
+void put_shortens(Json& details, const Subject& subject) {
+  const Profile& profile = subject.opened->profile();
+  if (!profile.has_device() || subject.step != profile.representative) return;
+  std::vector<std::pair<Ns, profile::Cause>> sums;
+  for (std::size_t cause = 0; cause < profile::kCauses; ++cause) {
+    if (profile.critical[cause] > Ns{}) sums.emplace_back(profile.critical[cause], static_cast<profile::Cause>(cause));
+  }
+  std::ranges::stable_sort(sums, std::ranges::greater{}, &std::pair<Ns, profile::Cause>::first);
+  Json rows = Json::array();
+  for (const auto& [time, cause] : sums) rows.push_back({{"what", causes::words_of(cause, true)}, {"time", time.count()}});
+  if (!rows.empty()) details["shortens"] = std::move(rows);
+}
+
 }  // namespace
 
 Answer details(const Subject& subject, const protocol::Reader&) {

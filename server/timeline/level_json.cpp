@@ -84,6 +84,11 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   for (const features::Overlap& overlap : features::overlap_of(blocks, subject.block, level.window_from, level.window_to, level.pixel)) {
     tracks.push_back(overlap_track(overlap));
   }
+  const features::PathRow path = features::path_row(blocks, subject.block, level.window_from, level.window_to, level.pixel);
+  if (path.time > Ns{}) {
+    tracks.push_back(track_json(features::shown(blocks, path)));
+    tracks.back()["time"] = path.time.count();
+  }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},
               {"path", blocks::path_of(blocks, subject.block)},

@@ -25,3 +25,14 @@ def test_a_step_takes_as_long_as_its_device(tmp_path: Path, marked: bool, waits:
     assert sum(bucket["wall_ns"] for bucket in report["buckets"]) == shown["wall_ns"]
     assert report["modules"][0]["forward"]["device_ns"] <= shown["wall_ns"]
     assert sum(report["critical_path"].values()) == shown["wall_ns"]
+
+
+def test_the_perfetto_export_has_the_critical_path(tmp_path: Path) -> None:
+    out = tmp_path / "perfetto.json"
+    hotlens("export", written.ahead(tmp_path / "trace.json", True, True), "--to", "perfetto", "-o", out)
+    events = json.loads(out.read_text())["traceEvents"]
+    names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    path = [e for e in events if names.get((e["pid"], e["tid"])) == "critical path" and e["ph"] == "X"]
+    assert {"gemm", "aten::mm"} & {e["name"] for e in path}
+    assert {e["args"]["on"] for e in path} <= {"host", "device", "launch", "queue"}
+    assert sum(e["dur"] for e in path) == 3 * 49_000 + 300

@@ -260,6 +260,7 @@ Counting fill_modules(Annotated& annotated, Profile& profile) {
   profile.host_functions = std::move(used.functions);
   profile.spent = used.spent;
   profile.critical = used.critical;
+  profile.path = std::move(used.path);
   profile.cpu = profile.shown(tallies.cpu);
   profile.cpu_attributed = profile.shown(tallies.cpu_attributed);
   profile.device_attributed = profile.shown(tallies.device_attributed);

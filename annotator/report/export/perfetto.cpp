@@ -7,6 +7,7 @@
 #include <numeric>
 #include <ostream>
 
+#include "annotator/causes/critical_path.h"
 #include "annotator/common/json_text.h"
 #include "annotator/profile/build/module_name.h"
 #include "annotator/profile/build/spans.h"
@@ -49,6 +50,7 @@ class Added {
     const std::vector<profile::Track> tracks = profile::tracks_of(annotated_);
     stages(tracks.front());
     buckets();
+    critical_path();
     for (const profile::Track& track : tracks) modules(track);
   }
 
@@ -100,6 +102,16 @@ class Added {
         span(json_string(name(step.wall[at].bucket)), step.wall[at].start, step.wall[next - 1].end, "");
         at = next;
       }
+    }
+  }
+
+  // Only of a run with device work: else it is the main thread.
+  void critical_path() {
+    if (annotated_.account.work.empty()) return;
+    begin_track("critical path");
+    for (const causes::PathPart& part : causes::critical_path_of_all(annotated_.account)) {
+      const std::string_view what = causes::name_of(part, annotated_.trace, annotated_.forest, annotated_.account);
+      span(json_string(what.empty() ? "no operator" : what), part.start, part.end, fmt::format(R"("on":"{}")", causes::word(part.on)));
     }
   }
 

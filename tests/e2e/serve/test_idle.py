@@ -16,7 +16,8 @@ def trace_of_gaps(path: Path) -> Path:
     trace.add("user_annotation", "ProfilerStep#0", 0, 10000)
     trace.add("python_function", "train.py(41): rollout", 150, 3900)
     trace.add("python_function", "nn.Module: Net_0", 5, 100)
-    trace.add("cpu_op", "aten::mm", 10, 40)
+    shapes = {"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]}
+    trace.add("cpu_op", "aten::mm", 10, 40, **shapes)
     trace.launch("sgemm", 20, 40, 100)
     trace.add("cpu_op", "aten::conv2d", 4100, 2000)
     trace.launches += 1
@@ -119,6 +120,93 @@ def test_time_outside_operators_of_the_main_thread_names_the_function(gaps: Page
     idle = gaps.ask("idle", track="main", at=1_000_000)
     assert times(idle["doing"])["train.py(41): rollout"] == 3_900_000
     assert "next" not in idle
+
+
+def test_a_level_shows_what_of_it_lies_on_the_critical_path(gaps: Page) -> None:
+    (path,) = named(gaps.ask("level", path=[], width=1000), "path")
+    assert path["name"] == "critical path"
+    assert path["time"] == path["busy"] == 10_000_000
+    blocks = path["blocks"]
+    assert {"cudaLaunchKernel", "no operator"} <= set(blocks["labels"])  # its device is never what it waits for
+    assert {blocks["kinds"][kind] for kind in blocks["kind"]} <= {"path", "merged"}
+    (inner,) = named(gaps.ask("level", path=["forward"], width=1000), "path")
+    assert 0 < inner["time"] < path["time"]
+    shortens = times(gaps.ask("details", path=[])["shortens"])
+    assert sum(shortens.values()) == 10_000_000
+    assert "shortens" not in gaps.ask("details", path=["forward"])
+
+
+def test_arithmetic_is_told_by_unique_arguments(gaps: Page) -> None:
+    (row,) = gaps.ask("details", path=[])["costs"]
+    assert (row["name"], row["shapes"], row["type"], row["calls"]) == ("aten::mm", "[[64, 64], [64, 64]]", "f32", 1)
+    assert row["time"] == 100_000
+    assert row["flopsPerSecond"] == pytest.approx(2 * 64**3 / 100e-6)
+    assert row["bytesPerSecond"] == pytest.approx(3 * 64**2 * 4 / 100e-6)
+    assert "ofRoof" not in row  # the device has no name
+
+
+GLOO = 20
+
+
+def trace_without_a_device(path: Path) -> Path:
+    """Two steps on a CPU: each exchanges for 6 ms, 1 ms of it beside the main thread's work; then the loop runs code of its own."""
+    trace = Trace()
+    for step in range(2):
+        at = 10_000 * step
+        trace.add("user_annotation", f"ProfilerStep#{step}", at, 10_000)
+        trace.add("cpu_op", "aten::mm", at + 100, 1_900)
+        trace.add(
+            "user_annotation", "gloo:all_reduce", at + 1_000, 6_000, thread=str(GLOO), **{"Input Dims": [[1000]], "Input type": ["float"]}
+        )
+        trace.add("cpu_op", "aten::add", at + 7_100, 400)
+    return trace.write(path)
+
+
+@pytest.fixture(scope="module")
+def exchanging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with page_of(trace_without_a_device(tmp_path_factory.mktemp("gloo") / "gloo.json")) as page:
+        yield page
+
+
+def test_waiting_for_other_ranks_is_communication_without_a_device_too(exchanging: Page) -> None:
+    level = exchanging.ask("level", path=[], width=1000)
+    (main,) = named(exchanging.ask("level", path=["forward"], width=1000), "host")  # between two operators of it
+    blocks = main["blocks"]
+    at = [blocks["kinds"][kind] for kind in blocks["kind"]].index("communication")
+    assert (blocks["start"][at], blocks["duration"][at]) == (2_000_000, 5_000_000)
+    assert blocks["labels"][blocks["label"][at]] == "gloo:all_reduce"
+    assert blocks["stages"][blocks["stage"][at]] == "communication"
+    (overlap,) = named(level, "overlap")
+    assert overlap["name"] == "CPU overlap"
+    assert (overlap["exposed"], overlap["hidden"]) == (5_000_000, 1_000_000)
+    details = exchanging.ask("details", path=["forward", blocks["segment"][at]])
+    assert (details["kind"], details["name"]) == ("communication", "gloo:all_reduce")
+    (row,) = details["collectives"]
+    assert (row["operation"], row["time"], row["exposed"]) == ("all_reduce", 6_000_000, 5_000_000)
+
+
+def test_a_host_that_waits_for_others_says_for_which_exchange(exchanging: Page) -> None:
+    waiting = exchanging.ask("idle", track="main", at=4_000_000)
+    assert (waiting["start"], waiting["end"]) == (2_000_000, 7_000_000)
+    assert times(waiting["parts"]) == {"communication between processes": 5_000_000}
+    assert times(waiting["doing"]) == {"waiting for the other ranks in gloo:all_reduce": 5_000_000}
+    other = exchanging.ask("idle", track="main", at=8_000_000)
+    assert other["parts"] == []
+    assert "waiting for the other ranks" not in other["doing"][0]["what"]
+
+
+@pytest.mark.parametrize("of, name, sums", (("exchanging", "CPU", (10_000_000, 2_000_000)), ("gaps", "GPU 0", (250_000, 150_000))))
+def test_the_recording_has_communication_and_its_overlap(of: str, name: str, sums: tuple[int, int], request: pytest.FixtureRequest) -> None:
+    recording = request.getfixturevalue(of).ask("recording", width=1000)
+    (communication,), (overlap,) = named(recording, "communication"), named(recording, "overlap")
+    assert (communication["name"], overlap["name"]) == (f"{name} communication", f"{name} overlap")
+    assert communication["busy"] == sum(sums)
+    blocks = overlap["blocks"]
+    of_kind = [
+        sum(d for d, k in zip(blocks["duration"], blocks["kind"], strict=True) if blocks["kinds"][k] == kind)
+        for kind in ("exposed", "hidden")
+    ]
+    assert tuple(of_kind) == sums
 
 
 def test_where_something_runs_nothing_is_explained(gaps: Page) -> None:

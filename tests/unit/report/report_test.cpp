@@ -32,8 +32,8 @@ std::vector<std::string> keys(const Json& object) {
 TEST_CASE("the JSON report has the shape that the contract names") {
   const Json json = report_of();
   CHECK(json["schema"] == "hotlens.report/1");
-  CHECK(keys(json) == std::vector<std::string>{"buckets", "critical_path", "findings", "kernels", "modules", "profile", "schema", "spent",
-                                               "stages", "steps", "totals", "verdict", "warnings"});
+  CHECK(keys(json) == std::vector<std::string>{"buckets", "critical_parts", "critical_path", "findings", "kernels", "modules", "profile",
+                                               "schema", "spent", "stages", "steps", "totals", "verdict", "warnings"});
   CHECK(keys(json["profile"]) ==
         std::vector<std::string>{"devices", "id", "plain_step_ns", "profiled_step_ns", "shown_step", "source", "steps", "torch"});
   CHECK(keys(json["stages"][0]) ==
