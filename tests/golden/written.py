@@ -50,3 +50,17 @@ def ahead(path: Path, marked: bool, waits: bool, steps: int = 3) -> Path:
     if waits:
         trace.add("cuda_runtime", "cudaDeviceSynchronize", 10_000 * steps - 100, 49_000 * steps + 150 - 10_000 * steps)
     return trace.write(path)
+
+
+def exchanging(path: Path) -> Path:
+    """Steps of 10 ms on a CPU: 1 ms of loading, a product, an exchange on another thread that the main thread waits for from then on."""
+    trace = Written()
+    for step in range(3):
+        begin = 10_000 * step
+        trace.add("user_annotation", f"ProfilerStep#{step}", begin, 10_000)
+        trace.add("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, 1_000)
+        trace.op("aten::mm", begin + 1_100, 1_900)
+        shapes = {"Input Dims": [[1000]], "Input type": ["float"]}
+        trace.add("user_annotation", "gloo:all_reduce", begin + 2_000, 6_000, thread=MAIN + 1, **shapes)
+        trace.op("aten::add_", begin + 8_100, 400)
+    return trace.write(path)
