@@ -30,6 +30,9 @@ struct Entry {
   std::uint32_t function = 0, line = 0;  // function: into Loop::functions_
 };
 
+// By name: nothing before it was looked at, then what it says where the function is one's own.
+using Known = std::vector<std::optional<std::optional<Entry>>>;
+
 struct Frame {
   std::uint32_t event = 0;
   std::uint32_t function = 0;
@@ -84,13 +87,14 @@ class Loop {
   // Frames of people's own functions, outermost calls of the model, what else belongs to the loop, and operators; by start.
   void gather() {
     std::map<Function, std::uint32_t> numbers;
-    std::map<std::uint32_t, std::optional<Entry>> known;  // by name: the function, where it is one's own
+    Known known(trace_.names.size());
     std::vector<std::uint32_t> order;
     for (std::uint32_t event = 0; event < events_.size(); ++event) {
       if (events_.thread[event] != thread_) continue;
       const bool counts = meanings_[event].kind != Kind::none || events_.category[event] == trace::Category::python;
       if (counts && (meanings_[event].kind != Kind::none || own_function(event, numbers, known))) order.push_back(event);
     }
+    if (functions_.empty()) return;
     std::ranges::sort(order, {}, [&](std::uint32_t event) { return std::tuple(events_.start[event], -events_.duration[event], event); });
     Ns inside = Ns::min();  // a call of the model until here
     for (const std::uint32_t event : order) {
@@ -126,12 +130,11 @@ class Loop {
            meaning.value == static_cast<std::uint32_t>(Stage::backward);
   }
 
-  std::optional<Entry> own_function(std::uint32_t event, std::map<Function, std::uint32_t>& numbers,
-                                    std::map<std::uint32_t, std::optional<Entry>>& known) {
+  std::optional<Entry> own_function(std::uint32_t event, std::map<Function, std::uint32_t>& numbers, Known& known) {
     const trace::NameId name = events_.name[event];
-    const auto [at, fresh] = known.try_emplace(name.index);
-    if (fresh) at->second = entry_of(name, numbers);
-    return at->second;
+    std::optional<std::optional<Entry>>& entry = known[name.index];
+    if (!entry) entry = entry_of(name, numbers);
+    return *entry;
   }
 
   std::optional<Entry> entry_of(trace::NameId name, std::map<Function, std::uint32_t>& numbers) {
