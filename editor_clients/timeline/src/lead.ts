@@ -1,6 +1,6 @@
 // The first picture: the path of most time is open, from the step down to what explains it, as far as the pane is high. Pure.
 import { isBeside } from './beside';
-import { layoutPicture, levelHeight } from './layout';
+import { layoutPicture, levelHeight, TRACK_GAP, TRACK_HEIGHT } from './layout';
 import type { Level, Path } from './messages';
 import { leadingStage, widestOf } from './navigate';
 import { shownLevels } from './shown';
@@ -30,7 +30,10 @@ export function leadFurther(state: State, width: number, height: number): Path |
   const first = path.length === 0;
   const shown = shownLevels(state, width).map((each) => (first ? { ...each, lanes: undefined } : each));
   const unknown = first || state.lanes !== undefined ? 0 : USUAL_LANES;
-  if (layoutPicture(shown, width).height + unknown + levelHeight(USUAL_TRACKS, isBeside(state.view)) > height) return undefined;
+  // A row of the critical path says where to look, but is no reason to open nothing.
+  const rows = first ? level.tracks.filter(({ kind }) => kind === 'path').length : 0;
+  const without = layoutPicture(shown, width).height - rows * (TRACK_HEIGHT + TRACK_GAP);
+  if (without + unknown + levelHeight(USUAL_TRACKS, isBeside(state.view)) > height) return undefined;
   const segment = heaviest(level);
   return segment === undefined || segment === '' ? undefined : [...path, segment];
 }

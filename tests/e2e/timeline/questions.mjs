@@ -7,7 +7,7 @@ import { eventually } from './page.mjs';
 import { recordExample } from './recording.mjs';
 
 const MOST_ACTIONS = 3;
-const ONE_LEVEL = 150; // pixels, about: how many tracks a level has is known when it is open
+const ONE_LEVEL = 220; // pixels, about: how many tracks a level has is known when it is open, the row of its critical path among them
 const RANKS = ['worker0_step_12.1694128201545.pt.trace.json.gz', 'worker1_step_12.1694128201556.pt.trace.json.gz'];
 const SEVERAL = 'v2021-06_resnet50_nw0_1623143089861.pt.trace.json.gz';
 const REPLAYED = 'inference_vllm_decode_full_graph_execution.json.gz';

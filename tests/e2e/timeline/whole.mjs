@@ -45,7 +45,8 @@ export async function recording(world) {
   await timeline.press('o');
   await timeline.settled();
   await eventually('the step is not under the cursor', async () => (await timeline.selected()).startsWith(label(track, last)));
-  await timeline.press('Home', 'Enter');
+  // Where the device is behind the host, the first step begins later than the recording.
+  await timeline.press('Home', ...(drawn[0] === 0 ? [] : ['ArrowRight']), 'Enter');
   await eventually('Enter opens no step', async () => (await timeline.addressAtRest()).step === '0');
 }
 

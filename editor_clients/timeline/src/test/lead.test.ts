@@ -71,6 +71,14 @@ test('a level opens beside the tracks of the step whatever stands below them; fo
   assert.ok(least(two) > least(bare), 'no room is left for what is not known yet');
 });
 
+test('a row of the critical path is no reason to open less, another track is', () => {
+  const extra = (kind: 'path' | 'device'): Level => ({ ...STEP, tracks: [...STEP.tracks, { ...STEP.tracks[0]!, id: 'extra', kind }] });
+  const enough = Array.from({ length: 900 }, (_, at) => at);
+  const least = (level: Level): number => enough.find((height) => leadFurther(begun(level), 1000, height) !== undefined)!;
+  assert.equal(least(extra('path')), least(STEP));
+  assert.ok(least(extra('device')) > least(STEP));
+});
+
 test('whoever chooses something is left alone', () => {
   const choices: readonly Action[] = [
     { type: 'open', path: ['forward'] },
