@@ -38,7 +38,7 @@ export function costsPart({ costs = [], roof }: Pick<Details, 'costs' | 'roof'>)
   const words = roofWords(roof);
   return [
     element('h2', { text: 'Arithmetic by arguments' }),
-    element('table', { class: 'kernels costs' }, ...costs.slice(0, MOST_COSTS).map(costRow)),
+    element('table', { class: 'kernels' }, ...costs.slice(0, MOST_COSTS).map(costRow)),
     ...(words === '' ? [] : [element('p', { class: 'dim', text: words })]),
   ];
 }

@@ -1,6 +1,6 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from './dom';
-import { dateOf, fileName, isLine, ofStep, placeName, spoken, time } from './format';
+import { dateOf, fileName, isLine, ofStep, percent, placeName, spoken, time } from './format';
 import type { Evidence, Overview, ProfileSummary } from './messages';
 import type { State } from './state';
 import type { Store } from './store';
@@ -38,9 +38,9 @@ export const verdictWord = (kind: string): string => (kind === 'unclear' ? kind 
 
 const CAUSES_TOLD = 3;
 
-// "51 % of the step: device idle, host loads data in fetch".
-export function storyWords({ what, time: ns, where }: Evidence, step: number): string {
-  const share = ns > 0 && step > 0 ? `${ofStep(ns / step)}: ` : '';
+// "51 % of the step: device idle, host loads data in fetch", then "20 %: copies": one sentence names its whole once.
+export function storyWords({ what, time: ns, where }: Evidence, step: number, first = true): string {
+  const share = ns > 0 && step > 0 ? `${first ? ofStep(ns / step) : percent(ns / step)}: ` : '';
   const place = where === '' ? '' : ` ${isLine(where) ? 'at' : 'in'} ${placeName(where).split('/').at(-1)}`;
   return `${share}${what}${place}`;
 }
@@ -49,10 +49,10 @@ export function storyWords({ what, time: ns, where }: Evidence, step: number): s
 export function renderStory({ overview }: State, store: Store): HTMLElement[] {
   const evidence = overview?.verdict?.evidence.slice(0, CAUSES_TOLD) ?? [];
   const step = overview === undefined ? 0 : shownWall(overview);
-  return evidence.map((each) => {
+  return evidence.map((each, index) => {
     const { what, time: ns, where, path } = each;
     const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : '', where].filter((each) => each !== '').join(' · ');
-    const words = storyWords(each, step);
+    const words = storyWords(each, step, index === 0);
     return path === undefined
       ? element('span', { text: words, title: tip })
       : button(words, tip, () => store.dispatch({ type: 'go', path }));

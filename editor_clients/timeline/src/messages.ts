@@ -150,6 +150,7 @@ export interface Track {
   readonly blocks: BlockColumns;
   readonly busy: number;
   readonly waits?: { readonly start: readonly number[]; readonly duration: readonly number[] }; // the host waits, inside the blocks
+  readonly time?: number; // of a path: all of it that lies on what is below the level's block
   readonly exposed?: number; // of an overlap: of all that is below the level's block
   readonly hidden?: number;
   readonly pieces?: Pieces; // absent: every block is drawn whole

@@ -37,6 +37,7 @@ test('a share names its whole', () => {
   assert.equal(tipOf({ ...row, value: 510 }, 'memory', 1000), 'layer1: 510 B, 51 % of the memory of the step');
   const evidence = { what: 'host loads data', time: 510_000, where: '' };
   assert.equal(storyWords(evidence, 1_000_000), '51 % of the step: host loads data');
+  assert.equal(storyWords(evidence, 1_000_000, false), '51 %: host loads data');
   assert.equal(storyWords({ ...evidence, time: 0 }, 1_000_000), 'host loads data');
 });
 
