@@ -27,6 +27,8 @@ class Finder {
 
   // Why no block of the step can be checkpointed, whichever it is.
   std::string why_none() const {
+    if (std::ranges::find(program_.operators, OperatorKind::block, &Operator::kind) != program_.operators.end())
+      return "the script checkpoints blocks itself";
     const auto passes = [&](OperatorKind kind) { return std::ranges::count(program_.operators, kind, &Operator::kind); };
     if (passes(OperatorKind::backward) != 1 || passes(OperatorKind::grad) != 0) return "the step has not exactly one backward pass";
     const Operator& pass = program_.operators[backward_];

@@ -189,3 +189,9 @@ def test_a_script_that_checkpoints_its_layers_is_replayed_and_gets_no_curve(tmp_
     assert found["self_check"]["peak_bytes_replayed"] == found["self_check"]["peak_bytes_real"]
     assert [item["kind"] for item in found["items"]] == ["no_dropout"]
     assert [refused["kind"] for refused in found["refused"]] == ["checkpoint"]
+    assert found["refused"][0]["reason"] == "the script checkpoints blocks itself"
+    for kinds in ("checkpoint+no_dropout", "no_dropout+checkpoint"):
+        both = document(tmp_path, kinds)
+        assert kinds not in {item["kind"] for item in both["items"]}
+        told = {refused["kind"]: refused["reason"] for refused in both["refused"]}
+        assert told[kinds] == "the script checkpoints blocks itself"

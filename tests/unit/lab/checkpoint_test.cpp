@@ -116,6 +116,12 @@ BlockSegment segment(std::int64_t block, bool backward, std::int64_t net, std::i
 
 }  // namespace
 
+TEST_CASE("a script that checkpoints blocks itself gets no choice of them") {
+  const Edited once = checkpointed(two_blocks());
+  REQUIRE(once);
+  CHECK(checkpoint_blocks(once->program).error().reason == "the script checkpoints blocks itself");
+}
+
 TEST_CASE("the best choices of blocks are those of trying all") {
   const auto seed = std::random_device()();
   CAPTURE(seed);
