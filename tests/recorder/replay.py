@@ -26,7 +26,6 @@ class Replay:
     def __init__(self, program: dict[str, Any]) -> None:
         self.program = program
         self.tensors: dict[int, torch.Tensor] = {}
-        self.autocast: str | None = None
         self.storages: dict[int, torch.UntypedStorage] = {}
         self.later = {n for o in program["operators"] if o["op"] == "hotlens::input" for n in o["args"]}
         self.rows = {row["id"]: row for row in program["tensors"]}
@@ -107,8 +106,48 @@ class Replay:
             self.run_one(operator)
         next(around, None)
 
+    def function(self, operator: dict[str, Any]) -> None:
+        """One that autograd makes a node for, whose backward pass is a list as well."""
+        taken = held_for_backward(operator)
+
+        class Applied(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *_: Any) -> Any:
+                given = self.run_pass(operator["forward"], ctx, [])
+                ctx.kept = {number: self.tensors[number] for number in taken}
+                return tuple(given)
+
+            @staticmethod
+            def backward(ctx: Any, *gradients: Any) -> Any:
+                whole, self.tensors = self.tensors, dict(ctx.kept)
+                try:
+                    return tuple(self.run_pass(operator["backward"], ctx, gradients))
+                finally:
+                    self.tensors = whole
+
+        results = Applied.apply(*self.value(operator["args"]))
+        self.keep(operator["out"][: len(results)], results)  # the rest is what its forward pass leaves
+
+    def run_pass(self, operators: list[dict[str, Any]], ctx: Any, gradients: Any) -> Any:
+        given = None
+        for operator in operators:
+            name = operator["op"].removeprefix("hotlens::")
+            if name == "received":
+                self.keep(operator["out"], gradients)
+            elif name == "saved":
+                self.keep(operator["out"], ctx.saved_tensors)
+            elif name == "save":
+                ctx.save_for_backward(*self.value(operator["args"]))
+            elif name == "returned":
+                given = self.value(operator["args"])
+            else:
+                self.step(operator)
+        return given
+
     def step(self, operator: dict[str, Any]) -> None:
         name, args = operator["op"], operator["args"]
+        if name == "hotlens::function":
+            return self.function(operator)
         if name == "hotlens::free":
             for number in args:
                 del self.tensors[number]
@@ -125,6 +164,7 @@ class Replay:
         elif name == "hotlens::clear_autocast_cache":
             torch.clear_autocast_cache()
         elif name == "hotlens::backward":
+            self.set_autocast(operator["autocast"])
             torch.autograd.backward(*self.value(args), **self.value_of(operator["kwargs"]))
         elif name == "hotlens::grad":
             roots, seeds, inputs = self.value(args)
@@ -135,19 +175,38 @@ class Replay:
     def value_of(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         return {name: self.value(value) for name, value in kwargs.items()}
 
+    def set_autocast(self, dtype: str | None) -> None:
+        kind = self.program["device"].partition(":")[0]
+        torch.set_autocast_enabled(kind, dtype is not None)
+        if dtype is not None:
+            torch.set_autocast_dtype(kind, getattr(torch, dtype))
+
     def call(self, operator: dict[str, Any]) -> None:
         space, _, name = operator["op"].partition("::")
         function = getattr(getattr(getattr(torch.ops, space), name), operator["overload"] or "default")
-        if operator["autocast"] != self.autocast:
-            self.autocast = operator["autocast"]
-            kind = self.program["device"].partition(":")[0]
-            torch.set_autocast_enabled(kind, self.autocast is not None)
-            if self.autocast is not None:
-                torch.set_autocast_dtype(kind, getattr(torch, self.autocast))
+        self.set_autocast(operator["autocast"])
         with torch.set_grad_enabled(operator["grad"]):
             result = function(*self.value(operator["args"]), **self.value_of(operator["kwargs"]))
         assert shapes(result) == operator["shapes"], f"{shapes(result)} is not {operator['shapes']}"
         self.keep(operator["out"], result)
+
+
+def held_for_backward(operator: dict[str, Any]) -> set[int]:
+    """Tensors that its backward pass reads and nothing in it makes."""
+    made: set[int] = set()
+    held: set[int] = set()
+    for each in operator["backward"] or []:
+        held.update(number for number in numbers(each["args"]) if number not in made)
+        held.update(number for number in numbers(list(each["kwargs"].values())) if number not in made)
+        made.update(out_numbers(each["out"]))
+    return held
+
+
+def out_numbers(out: Any) -> Iterator[int]:
+    if isinstance(out, int):
+        yield out
+    for each in out if isinstance(out, list) else []:
+        yield from out_numbers(each)
 
 
 def numbers(value: Any) -> Iterator[int]:

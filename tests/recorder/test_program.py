@@ -435,19 +435,7 @@ def test_the_step_of_the_program_has_no_work_that_comes_now_and_then(tmp_path: P
     assert run.out == plain(tmp_path, ["train.py"]).stdout
 
 
-FUNCTION = """
-class Twice(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient * 2
-
-"""
 REFUSED = {
-    "custom autograd function Twice": FUNCTION + SMALL.replace("model(x)", "Twice.apply(model(x))"),
     "custom autograd function CheckpointFunction": CHECKPOINT
     + SMALL.replace("model(x)", "checkpoint(model, x.requires_grad_(), use_reentrant=True)"),
     "blocks within blocks": CHECKPOINT

@@ -27,7 +27,7 @@ std::size_t features_from_end(const std::string& layer, std::size_t rank) {
 const Operator* made_by_layer(const Program& program, TensorId id, std::size_t before) {
   for (std::size_t at = before; at-- > 0;) {
     const Operator& op = program.operators[at];
-    if (op.kind != OperatorKind::library || std::ranges::find(op.out, id) == op.out.end()) continue;
+    if (!computes(op) || std::ranges::find(op.out, id) == op.out.end()) continue;
     bool weights = false;
     TensorId first = kNoTensor;
     for_each_tensor(op, [&](TensorId one) {

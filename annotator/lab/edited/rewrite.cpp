@@ -141,7 +141,8 @@ class Rewriting {
 
   std::optional<Unclear> change_operators(const Change& change) {
     for (Operator& op : program_.operators) {
-      if (op.module == lab::kNoModule || program_.modules[op.module] != change.path || op.kind != lab::OperatorKind::library) continue;
+      if (op.module == lab::kNoModule || program_.modules[op.module] != change.path || !lab::computes(op)) continue;
+      if (op.kind == lab::OperatorKind::function) return unclear(change, "it works in a custom autograd function");
       if (auto why = change_arguments(change, op)) return why;
     }
     return std::nullopt;

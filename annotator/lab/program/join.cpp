@@ -35,7 +35,8 @@ class Joiner {
     if (measured_.batch == other_.batch || measured_.batch <= 0 || other_.batch <= 0) throw Differs{"both have the same batch size"};
     json joined = measured_.document;
     joined["tensors"] = tensors(part(measured_, "tensors"), part(other_, "tensors"));
-    joined["operators"] = operators(part(measured_, "operators"), part(other_, "operators"));
+    Shapes shapes(measured_.document), shapes_of_other(other_.document);
+    joined["operators"] = operators(part(measured_, "operators"), part(other_, "operators"), shapes, shapes_of_other);
     joined["batch_size"] = line(measured_.batch, other_.batch);
     joined["allocator"] = json::object();  // the peak follows no line, and is compared at each size
     return joined;
@@ -83,9 +84,8 @@ class Joiner {
 
   static bool is_whole(const json& object, const char* key) { return object.contains(key) && object[key].is_number_integer(); }
 
-  json operators(const json& a, const json& b) const {
+  json operators(const json& a, const json& b, Shapes& shapes, Shapes& shapes_of_other) const {
     json joined = json::array();
-    Shapes shapes(measured_.document), shapes_of_other(other_.document);
     std::size_t other = 0;
     for (const json& op : a) {
       if (is_free(op)) {
@@ -97,6 +97,7 @@ class Joiner {
       const json& twin = b[other++];
       const auto moved = at_one_place(op, shapes, twin, shapes_of_other);
       joined.push_back(joined_operator(moved ? moved->first : op, moved ? moved->second : twin, joined.size()));
+      for (const char* pass : {"forward", "backward"}) join_pass(op, twin, pass, shapes, shapes_of_other, joined.back());
       shapes.add(op);
       shapes_of_other.add(twin);
     }
@@ -112,10 +113,17 @@ class Joiner {
     }
     json joined = json::object();
     for (const auto& [key, value] : a.items()) {
-      if (key == "shapes") continue;  // follow from the arguments
+      if (key == "shapes" || key == "forward" || key == "backward") continue;  // shapes follow from the arguments
       joined[key] = b.contains(key) ? joined_value(value, b[key], key, where) : value;
     }
     return joined;
+  }
+
+  // Of a custom autograd function.
+  void join_pass(const json& a, const json& b, const char* pass, Shapes& shapes, Shapes& shapes_of_other, json& to) const {
+    const auto is_there = [&](const json& op) { return op.contains(pass) && op.at(pass).is_array(); };
+    if (is_there(a) != is_there(b)) throw Differs{"a custom autograd function has another " + std::string(pass) + " pass"};
+    if (is_there(a)) to[pass] = operators(a.at(pass), b.at(pass), shapes, shapes_of_other);
   }
 
   static std::string place(const json& op, std::size_t at) {

@@ -43,6 +43,10 @@ void for_each_number_of(Json& op, const Each& each) {
   if (op.contains("kwargs")) {
     for (auto& [key, value] : op.at("kwargs").items()) for_each_number(value, false, 0, each);
   }
+  for (const char* pass : {"forward", "backward"}) {
+    if (!op.contains(pass) || !op.at(pass).is_array()) continue;
+    for (auto& inside : op.at(pass)) for_each_number_of(inside, each);
+  }
   if (op.contains("out")) for_each_number(op.at("out"), true, 0, each);
 }
 

@@ -18,7 +18,8 @@ constexpr std::size_t kMostTensors = 4'000'000;  // ids of a step; a training st
 constexpr std::array<std::string_view, 6> kTensorKinds{"parameter", "buffer", "state", "gradient", "input", "other"};
 constexpr std::array<std::string_view, 5> kStages{"forward", "loss", "zero_grad", "optimizer", "other"};
 constexpr std::array<const char*, 4> kNamed{"dtype", "device", "layout", "memory_format"};
-constexpr int kDeepest = 8;  // of lists in arguments; schemas know two levels
+constexpr int kDeepestPass = 2;  // autograd sees none of what is applied within
+constexpr int kDeepest = 8;      // of lists in arguments; schemas know two levels
 
 // Thrown inside decode() only, so that a reader of ten levels needs no check at each.
 struct Broken {
@@ -117,7 +118,8 @@ class Decoder {
     }
     for (const json& tensor : list(member(document_, "tensors"), "`tensors`")) at("tensors", [&] { add_tensor(tensor); });
     made_.assign(program_.tensors.size(), true);
-    for (const json& op : list(member(document_, "operators"), "`operators`")) at("operators", [&] { add_operator(op); });
+    for (const json& op : list(member(document_, "operators"), "`operators`"))
+      at("operators", [&] { program_.operators.push_back(read_operator(op, 0)); });
     program_.ids = made_.size();
     return std::move(program_);
   }
@@ -167,7 +169,7 @@ class Decoder {
     return found == kStages.end() ? Stage::other : static_cast<Stage>(found - kStages.begin());
   }
 
-  void add_operator(const json& op) {
+  Operator read_operator(const json& op, int depth) {
     if (!op.is_object()) broken("an operator is no object");
     Operator read{.name = text(op, "op"), .overload = text(op, "overload"), .args = {}, .kwargs = {}, .out = {}};
     if (read.name.empty()) broken("`op` is missing");
@@ -183,15 +185,24 @@ class Decoder {
       if (!op.at("kwargs").is_object()) broken("`kwargs` is no object");
       for (const auto& [name, argument] : op.at("kwargs").items()) read.kwargs.emplace_back(name, value(argument, 0));
     }
+    if (read.kind == OperatorKind::function && has(op, "forward")) read.forward = pass(op.at("forward"), depth);
     if (op.contains("out")) add_results(op.at("out"), read.out, 0);
     if (has(op, "shapes")) add_shapes(op.at("shapes"), read.shapes, 0);
     if (read.shapes.size() != read.out.size()) read.shapes.clear();
-    program_.operators.push_back(std::move(read));
+    if (read.kind == OperatorKind::function && has(op, "backward")) read.backward = pass(op.at("backward"), depth);
+    return read;
+  }
+
+  std::vector<Operator> pass(const json& operators, int depth) {
+    if (depth >= kDeepestPass) broken("custom autograd functions are nested too deeply");
+    std::vector<Operator> read;
+    for (const json& op : list(operators, "a pass")) read.push_back(read_operator(op, depth + 1));
+    return read;
   }
 
   static OperatorKind special(const std::string& name) {
     if (!name.starts_with("hotlens::")) return OperatorKind::library;
-    static constexpr std::array<std::pair<const char*, OperatorKind>, 9> kOurs{
+    static constexpr std::array<std::pair<const char*, OperatorKind>, 14> kOurs{
         {{"hotlens::backward", OperatorKind::backward},
          {"hotlens::grad", OperatorKind::grad},
          {"hotlens::clear_gradient", OperatorKind::clear_gradient},
@@ -200,7 +211,12 @@ class Decoder {
          {"hotlens::input", OperatorKind::input},
          {"hotlens::requires_grad", OperatorKind::requires_grad},
          {"hotlens::block", OperatorKind::block},
-         {"hotlens::block_end", OperatorKind::block_end}}};
+         {"hotlens::block_end", OperatorKind::block_end},
+         {"hotlens::function", OperatorKind::function},
+         {"hotlens::received", OperatorKind::received},
+         {"hotlens::save", OperatorKind::save},
+         {"hotlens::saved", OperatorKind::saved},
+         {"hotlens::returned", OperatorKind::returned}}};
     for (const auto& [known, kind] : kOurs) {
       if (name == known) return kind;
     }
@@ -364,6 +380,8 @@ json encoded(const Operator& op) {
   for (const TensorId id : op.out) row["out"].push_back(id == kNoTensor ? json() : json(id));
   if (op.module != kNoModule) row["module"] = op.module;
   if (op.call >= 0) row["call"] = op.call;
+  for (const Operator& one : op.forward) row["forward"].push_back(encoded(one));
+  for (const Operator& one : op.backward) row["backward"].push_back(encoded(one));
   return row;
 }
 

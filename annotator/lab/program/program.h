@@ -85,6 +85,11 @@ enum class OperatorKind : std::uint8_t {
   requires_grad,
   block,      // what-ifs mark calls that can be checkpointed: arguments its number, and whether it is
   block_end,  // its result
+  function,   // an application of a custom autograd function; the rest is what its passes have beside operators of the library
+  received,   // the gradients of its results come
+  save,       // what the forward pass keeps for the backward pass
+  saved,      // the same again, in the backward pass
+  returned,   // what a pass gives back
 };
 struct Operator {
   OperatorKind kind = OperatorKind::library;
@@ -98,7 +103,14 @@ struct Operator {
   std::string autocast = {};  // dtype; empty: off
   Stage stage = Stage::other;
   std::vector<std::vector<Whole>> shapes = {};  // of `out`, as recorded; what-ifs read them, encode() leaves them out; empty: not known
+  // Of a custom autograd function: its two passes; what they make is theirs but for `out`, what they take is in `args` and `kwargs`.
+  std::vector<Operator> forward = {}, backward = {};
 };
+
+// Whether it computes: all else says what happens to tensors and gradients.
+inline bool computes(const Operator& op) {
+  return op.kind == OperatorKind::library || op.kind == OperatorKind::function;
+}
 
 struct Program {
   std::string torch, device;
@@ -125,6 +137,14 @@ template <class Each>
 void for_each_tensor(const Operator& op, const Each& each) {
   for (const Value& value : op.args) for_each_tensor(value, each);
   for (const auto& [name, value] : op.kwargs) for_each_tensor(value, each);
+}
+
+// An operator and what its passes have inside.
+template <class Op, class Each>
+void for_each_inside(Op& op, const Each& each) {
+  each(op);
+  for (auto& one : op.forward) for_each_inside(one, each);
+  for (auto& one : op.backward) for_each_inside(one, each);
 }
 
 // Ids are checked to lie in the id space and to be made before they are used; an error names the place in the document.

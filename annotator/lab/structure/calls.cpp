@@ -33,7 +33,7 @@ std::vector<Call> calls_of(const Program& program, const std::string& path) {
   for (std::size_t at = 0; at < program.operators.size(); ++at) {
     const Operator& op = program.operators[at];
     if (op.kind == OperatorKind::free) continue;
-    const bool inside = op.kind == OperatorKind::library && op.module != kNoModule && within[op.module];
+    const bool inside = computes(op) && op.module != kNoModule && within[op.module];
     if (inside && (!open || (alone && op.call != number))) found.push_back({.begin = at});
     if (inside) found.back().end = at + 1;
     open = inside;

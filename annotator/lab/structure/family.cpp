@@ -41,7 +41,7 @@ class Search {
     for (std::size_t at = 0; at < operators.size(); ++at) {
       const Operator& op = operators[at];
       if (op.kind == OperatorKind::free) continue;
-      const bool alone = op.module == kNoModule && op.kind == OperatorKind::library && follow(op);
+      const bool alone = op.module == kNoModule && computes(op) && follow(op);
       if (!why_.empty()) return std::unexpected(why_);
       if (alone && !open_) family_.runs.push_back({.begin = at, .left = {}, .found = {}});
       if (alone) family_.runs.back().end = at + 1;

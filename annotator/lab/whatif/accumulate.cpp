@@ -77,9 +77,8 @@ class Halves {
     if (end_ < program_.operators.size() && program_.operators[end_].kind == OperatorKind::free) ++end_;
     for (std::size_t at = 0; at < backward_; ++at) {
       const Operator& op = program_.operators[at];
-      if (op.stage == Stage::optimizer && op.kind == OperatorKind::library)
-        return not_here_at(program_, op, "the update comes before the backward pass");
-      calls_ += op.kind == OperatorKind::library && op.stage != Stage::zero_grad ? 1 : 0;
+      if (op.stage == Stage::optimizer && computes(op)) return not_here_at(program_, op, "the update comes before the backward pass");
+      calls_ += computes(op) && op.stage != Stage::zero_grad ? 1 : 0;
     }
     return std::nullopt;
   }
@@ -87,7 +86,7 @@ class Halves {
   bool is_used(TensorId id) const {
     return std::ranges::any_of(program_.operators, [&](const Operator& op) {
       bool uses = false;
-      if (op.kind == OperatorKind::library) for_each_tensor(op, [&](TensorId one) { uses = uses || one == id; });
+      if (computes(op)) for_each_tensor(op, [&](TensorId one) { uses = uses || one == id; });
       return uses;
     });
   }
@@ -148,7 +147,7 @@ class Halves {
   Wrong look_behind() const {
     for (std::size_t at = end_; at < program_.operators.size(); ++at) {
       const Operator& op = program_.operators[at];
-      if (op.kind != OperatorKind::library) continue;
+      if (!computes(op)) continue;
       bool needs = std::ranges::any_of(op.args, [](const Value& value) { return follows_batch(value); });
       for_each_tensor(op, [&](TensorId id) { needs = needs || std::ranges::find(inputs_, id, &Input::id) != inputs_.end(); });
       if (needs) return not_here_at(program_, op, "after the backward pass something still takes the whole batch");
@@ -200,8 +199,10 @@ class Halves {
     Operator op = program_.operators[at];
     if (op.kind == OperatorKind::free) return let_go(std::move(op), second);
     if (happens_once(op)) return;
-    for (Value& value : op.args) halve(value);
-    for (auto& [name, value] : op.kwargs) halve(value);
+    for_each_inside(op, [&](Operator& one) {
+      for (Value& value : one.args) halve(value);
+      for (auto& [name, value] : one.kwargs) halve(value);
+    });
     for (const Input& input : inputs_) replace_tensor(op, input.id, second ? input.second : input.first);
     std::vector<TensorId> known;  // this half's own, and what the first one left under their names
     for (const TensorId id : op.out) {

@@ -36,6 +36,8 @@ Edited autocast_bf16(Program program) {
   for (const Operator& op : program.operators) {
     const bool on = op.kind == OperatorKind::library && !op.autocast.empty();
     if (on) return std::unexpected(not_here_at(program, op, "autocast is on already, to " + op.autocast));
+    if (op.kind == OperatorKind::function)
+      return std::unexpected(not_here_at(program, op, "a custom autograd function computes, which may do so in another type"));
   }
   const bool single = std::ranges::any_of(
       program.tensors, [](const Tensor& tensor) { return tensor.kind == TensorKind::parameter && tensor.dtype == "float32"; });

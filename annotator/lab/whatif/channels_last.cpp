@@ -57,8 +57,7 @@ std::size_t arrival(const Program& program, TensorId id) {
 bool used_in_forward(const Program& program, TensorId id) {
   return std::ranges::any_of(program.operators, [&](const Operator& op) {
     bool uses = false;
-    if (op.kind == OperatorKind::library && op.stage == Stage::forward)
-      for_each_tensor(op, [&](TensorId one) { uses = uses || one == id; });
+    if (computes(op) && op.stage == Stage::forward) for_each_tensor(op, [&](TensorId one) { uses = uses || one == id; });
     return uses;
   });
 }
@@ -87,9 +86,13 @@ Edited channels_last(Program program) {
   if (convolution == program.operators.end() || !any)
     return std::unexpected(NotHere{.reason = "no layer is a two-dimensional convolution"});
   for (const Operator& op : program.operators) {
-    const Value* size = op.name == "aten::as_strided" ? argument(op, 1, "size") : nullptr;
-    const auto* list = size == nullptr ? nullptr : std::get_if<Values>(&size->is);
-    if (list != nullptr && list->size() == kImage) {
+    bool by_strides = false;
+    for_each_inside(op, [&](const Operator& one) {
+      const Value* size = one.name == "aten::as_strided" ? argument(one, 1, "size") : nullptr;
+      const auto* list = size == nullptr ? nullptr : std::get_if<Values>(&size->is);
+      by_strides = by_strides || (list != nullptr && list->size() == kImage);
+    });
+    if (by_strides) {
       return std::unexpected(not_here_at(program, op, "a view is recorded by its strides, which would be others"));
     }
   }

@@ -52,7 +52,7 @@ class Finder {
  private:
   bool runs(std::size_t module) const {
     return std::ranges::any_of(program_.operators, [&](const Operator& op) {
-      return op.kind == OperatorKind::library && op.module != kNoModule && is_inside(program_.modules[op.module], program_.modules[module]);
+      return computes(op) && op.module != kNoModule && is_inside(program_.modules[op.module], program_.modules[module]);
     });
   }
 
@@ -87,7 +87,7 @@ class Finder {
     bool begun = false;
     for (std::size_t at = 0; at < backward_; ++at) {
       const Operator& op = program_.operators[at];
-      if (op.kind != OperatorKind::library || op.module == kNoModule || !is_inside(program_.modules[op.module], path)) continue;
+      if (!computes(op) || op.module == kNoModule || !is_inside(program_.modules[op.module], path)) continue;
       if (!begun) block.begin = at;
       begun = true;
       block.end = at + 1;
@@ -108,7 +108,7 @@ class Finder {
     for (std::size_t at = block.begin; at < block.end; ++at) {
       const Operator& op = program_.operators[at];
       if (op.kind == OperatorKind::free || op.kind == OperatorKind::clear_autocast_cache) continue;
-      if (op.kind != OperatorKind::library) return "within it something else happens than operators";
+      if (!computes(op)) return "within it something else happens than operators";
       if (op.module != kNoModule && !is_inside(program_.modules[op.module], path)) return "other modules run between its operators";
       graph = graph || op.grad;
       bool twice = false;
@@ -134,7 +134,7 @@ class Finder {
     std::set<TensorId> used;
     for (std::size_t at = begin; at < program_.operators.size(); ++at) {
       const Operator& op = program_.operators[at];
-      if (op.kind != OperatorKind::library && op.kind != OperatorKind::backward) continue;
+      if (!computes(op) && op.kind != OperatorKind::backward) continue;
       for_each_tensor(op, [&](TensorId id) {
         if (made.contains(id) && id >= static_cast<TensorId>(program_.tensors.size())) used.insert(id);
       });

@@ -8,7 +8,7 @@ namespace hotlens::lab {
 namespace {
 
 bool hands_on_gradients(const Operator& op) {
-  return op.kind == OperatorKind::library && op.grad && op.name != "aten::detach" && !op.out.empty();
+  return computes(op) && op.grad && op.name != "aten::detach" && !op.out.empty();
 }
 
 }  // namespace

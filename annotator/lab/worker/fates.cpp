@@ -13,9 +13,7 @@ class Fates {
       if (tensor.kind == TensorKind::buffer || tensor.kind == TensorKind::state)
         fates_[tensor.storage] = Fate::changed;  // batch_norm is silent
     }
-    for (std::size_t at = 0; at < handles.size(); ++at) {
-      if (handles[at]) follow(program.operators[at], handles[at]->schema());
-    }
+    follow(program.operators, handles);
     for (const Operator& op : program.operators) {
       if (op.kind == OperatorKind::free) release(op);
     }
@@ -33,6 +31,14 @@ class Fates {
   void mark(TensorId id, Fate fate) {
     const auto base = static_cast<std::size_t>(base_[static_cast<std::size_t>(id)]);
     if (base < program_.tensors.size()) fates_[program_.tensors[base].storage] = fate;
+  }
+
+  void follow(const std::vector<Operator>& operators, const Handles& handles) {
+    for (std::size_t at = 0; at < handles.size(); ++at) {
+      if (handles[at].own) follow(operators[at], handles[at].own->schema());
+      follow(operators[at].forward, handles[at].forward);
+      follow(operators[at].backward, handles[at].backward);
+    }
   }
 
   void follow(const Operator& op, const c10::FunctionSchema& schema) {

@@ -12,7 +12,12 @@
 
 namespace hotlens::lab {
 
-using Handles = std::vector<std::optional<c10::OperatorHandle>>;  // per operator; none for our own
+// Of an operator; none for our own. What its passes have inside has them as well.
+struct Handle {
+  std::optional<c10::OperatorHandle> own;
+  std::vector<Handle> forward, backward;
+};
+using Handles = std::vector<Handle>;
 
 // By storage number. Views are followed by what the schemas say of them.
 std::map<std::int64_t, Fate> fates_of(const Program& program, const Handles& handles);

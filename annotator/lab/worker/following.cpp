@@ -37,21 +37,21 @@ TensorId Following::was(TensorId id) const {
   return id >= 0 && static_cast<std::size_t>(id) < what_.recorded.size() ? what_.recorded[static_cast<std::size_t>(id)] : kNoTensor;
 }
 
-void Following::see(std::size_t at, const Bindings& bindings) {
+void Following::see(const Operator* op, const Bindings& bindings) {
   const auto note = [&](TensorId id) {
     const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
     if (tensor.defined()) sizes_[id] = tensor.sizes().vec();
   };
-  if (at < recorded_.operators.size()) return for_each_tensor(recorded_.operators[at], note);
+  if (op != nullptr) return for_each_tensor(*op, note);
   for (std::size_t id = recorded_.tensors.size(); id < bindings.tensors.size(); ++id) {
     const at::Tensor& tensor = bindings.tensors[id];
     if (tensor.defined()) left_[static_cast<TensorId>(id)] = {tensor.sizes().vec(), tensor.scalar_type()};
   }
 }
 
-void Following::change(std::size_t at, const Bindings& bindings) {
-  if (at >= edited_.operators.size()) return resize_kept(bindings);
-  Operator& op = edited_.operators[at];
+void Following::change(Operator* next, const Bindings& bindings) {
+  if (next == nullptr) return resize_kept(bindings);
+  Operator& op = *next;
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
   if (before == sizes_.end()) return;

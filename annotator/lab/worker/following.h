@@ -26,10 +26,10 @@ class Following {
  public:
   Following(const Program& recorded, Program& edited, const Followed& what) : recorded_(recorded), edited_(edited), what_(what) {}
 
-  // Before an operator of the recorded program, and after its last one.
-  void see(std::size_t at, const Bindings& bindings);
+  // Before an operator of the recorded program; null after its last one.
+  void see(const Operator* op, const Bindings& bindings);
   // The same of the edited one, whose operator may change. Throws Unfollowed.
-  void change(std::size_t at, const Bindings& bindings);
+  void change(Operator* op, const Bindings& bindings);
 
   std::size_t changed() const { return changed_; }
 

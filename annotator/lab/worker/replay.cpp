@@ -35,33 +35,12 @@ Clocks clocks() {
   return {.wall = now(CLOCK_MONOTONIC), .cpu = now(CLOCK_PROCESS_CPUTIME_ID), .faults = usage.ru_minflt};
 }
 
-// Gradients and autocast as they were when each operator was called; put back at the end.
-class Modes {
- public:
-  explicit Modes(const Program& program) : device_(c10::Device(program.device.empty() ? "cpu" : program.device).type()) {}
-  Modes(const Modes&) = delete;
-  Modes& operator=(const Modes&) = delete;
-  ~Modes() {
-    c10::GradMode::set_enabled(true);
-    set_autocast("");
-    at::autocast::clear_cache();
-  }
-
-  void set(const Operator& op) {
-    if (c10::GradMode::is_enabled() != op.grad) c10::GradMode::set_enabled(op.grad);
-    if (op.autocast != autocast_) set_autocast(op.autocast);
-  }
-
- private:
-  void set_autocast(const std::string& dtype) {
-    if (autocast_.empty() && dtype.empty()) return;
-    at::autocast::set_autocast_enabled(device_, !dtype.empty());
-    if (!dtype.empty()) at::autocast::set_autocast_dtype(device_, dtype_named(dtype));
-    autocast_ = dtype;
-  }
-
-  at::DeviceType device_;
-  std::string autocast_;
+// What runs in here leaves nothing in the cache of autocast.
+struct OwnCache {
+  OwnCache() = default;
+  OwnCache(const OwnCache&) = delete;
+  OwnCache& operator=(const OwnCache&) = delete;
+  ~OwnCache() { at::autocast::clear_cache(); }
 };
 
 void collect(const c10::IValue& value, std::vector<at::Tensor>& to) {
@@ -74,16 +53,21 @@ void collect(const c10::IValue& value, std::vector<at::Tensor>& to) {
   }
 }
 
-void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindings) {
-  torch::jit::Stack stack = arguments(op, handle.schema(), bindings);
-  handle.callBoxed(stack);
-  std::vector<at::Tensor> results;
-  for (const c10::IValue& value : stack) collect(value, results);
+// To what the operator gives.
+void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings) {
   for (std::size_t at = 0; at < op.out.size(); ++at) {
     if (op.out[at] == kNoTensor) continue;
     TORCH_CHECK(at < results.size(), "gives ", results.size(), " results where ", op.out.size(), " are recorded");
     bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
   }
+}
+
+void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindings) {
+  torch::jit::Stack stack = arguments(op, handle.schema(), bindings);
+  handle.callBoxed(stack);
+  std::vector<at::Tensor> results;
+  for (const c10::IValue& value : stack) collect(value, results);
+  set_results(op, std::move(results), bindings);
 }
 
 // One or several; null is a tensor that is not there.
@@ -97,6 +81,43 @@ std::vector<at::Tensor> tensors_of(const Value& value, const Bindings& bindings)
     }
   }
   return found;
+}
+
+std::vector<at::Tensor> tensors_of(const Operator& op, const Bindings& bindings) {
+  std::vector<at::Tensor> found;
+  for (const Value& value : op.args) {
+    const auto* tensor = std::get_if<TensorRef>(&value.is);
+    found.push_back(tensor != nullptr ? bindings.tensor(tensor->id) : at::Tensor());
+  }
+  return found;
+}
+
+// Of one for each argument of a custom autograd function those for its tensors, which are what autograd knows.
+std::vector<at::Tensor> for_inputs(const Operator& function, const std::vector<at::Tensor>& all) {
+  std::vector<at::Tensor> found;
+  for (std::size_t at = 0; at < function.args.size(); ++at) {
+    if (std::holds_alternative<TensorRef>(function.args[at].is)) found.push_back(at < all.size() ? all[at] : at::Tensor());
+  }
+  return found;
+}
+
+// Tensors that operators read and have not made.
+std::set<TensorId> taken(const std::vector<Operator>& operators) {
+  std::set<TensorId> made, found;
+  for (const Operator& op : operators) {
+    for_each_tensor(op, [&](TensorId id) {
+      if (op.kind != OperatorKind::free && !made.contains(id)) found.insert(id);
+    });
+    made.insert(op.out.begin(), op.out.end());
+  }
+  return found;
+}
+
+std::string name_of(const Operator& op) {
+  for (const auto& [key, value] : op.kwargs) {
+    if (const auto* text = std::get_if<std::string>(&value.is); text != nullptr && key == "name") return *text;
+  }
+  return "a custom autograd function";
 }
 
 bool is_true(const Operator& op, const char* name) {
@@ -132,11 +153,44 @@ void for_each_subject(const Operator& op, const Each& each) {
   for (const Value& value : op.args) for_each_tensor(value, [&](TensorId id) { each(static_cast<std::size_t>(id)); });
 }
 
+void let_go(const Operator& op, Bindings& bindings) {
+  for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].reset(); });
+}
+
 }  // namespace
 
 const char* running_operator() {
   return g_running;
 }
+
+// Gradients and autocast as they were when each operator was called; put back at the end.
+class Replay::Modes {
+ public:
+  explicit Modes(const Program& program)
+      : device_(c10::Device(program.device.empty() ? "cpu" : program.device).type()),
+        grad_(c10::GradMode::is_enabled()),
+        autocast_(at::autocast::is_autocast_enabled(device_)),
+        dtype_(at::autocast::get_autocast_dtype(device_)) {}
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+  ~Modes() {
+    c10::GradMode::set_enabled(grad_);
+    at::autocast::set_autocast_enabled(device_, autocast_);
+    at::autocast::set_autocast_dtype(device_, dtype_);
+  }
+
+  void set(const Operator& op) {
+    if (c10::GradMode::is_enabled() != op.grad) c10::GradMode::set_enabled(op.grad);
+    const bool on = !op.autocast.empty();
+    if (at::autocast::is_autocast_enabled(device_) != on) at::autocast::set_autocast_enabled(device_, on);
+    if (on) at::autocast::set_autocast_dtype(device_, dtype_named(op.autocast));
+  }
+
+ private:
+  at::DeviceType device_;
+  bool grad_, autocast_;  // before
+  at::ScalarType dtype_;
+};
 
 Replay::Replay(Program program, Handles handles)
     : program_(std::move(program)),
@@ -153,7 +207,7 @@ std::map<std::size_t, Replay::Block> Replay::blocks_of(const Program& program) {
     for (; block.end < program.operators.size() && program.operators[block.end].kind != OperatorKind::block_end; ++block.end) {
       const Operator& op = program.operators[block.end];
       for_each_tensor(op, [&](TensorId id) {
-        if (op.kind == OperatorKind::library && made.insert(id).second) block.given.push_back(id);
+        if (computes(op) && made.insert(id).second) block.given.push_back(id);
       });
       made.insert(op.out.begin(), op.out.end());
     }
@@ -162,22 +216,33 @@ std::map<std::size_t, Replay::Block> Replay::blocks_of(const Program& program) {
   return found;
 }
 
-std::expected<std::unique_ptr<Replay>, Halt> Replay::prepare(Program program) {
+std::expected<Handles, Halt> Replay::handles_of(const std::vector<Operator>& operators, const Program& program) {
   Handles handles;
-  handles.reserve(program.operators.size());
-  for (const Operator& op : program.operators) {
-    std::optional<c10::OperatorHandle> handle;
+  handles.reserve(operators.size());
+  for (const Operator& op : operators) {
+    Handle handle;
     if (op.kind == OperatorKind::library) {
-      handle = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
-      if (!handle) {
+      handle.own = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
+      if (!handle.own) {
         const std::string module = op.module == kNoModule ? "" : program.modules[op.module];
         return std::unexpected(
             Halt{"is not an operator of this torch alone; a package that the script imports brings it", op.name, module});
       }
     }
+    auto forward = handles_of(op.forward, program), backward = handles_of(op.backward, program);
+    if (!forward) return forward;
+    if (!backward) return backward;
+    handle.forward = *std::move(forward);
+    handle.backward = *std::move(backward);
     handles.push_back(std::move(handle));
   }
-  return std::unique_ptr<Replay>(new Replay(std::move(program), std::move(handles)));
+  return handles;
+}
+
+std::expected<std::unique_ptr<Replay>, Halt> Replay::prepare(Program program) {
+  auto handles = handles_of(program.operators, program);
+  if (!handles) return std::unexpected(handles.error());
+  return std::unique_ptr<Replay>(new Replay(std::move(program), *std::move(handles)));
 }
 
 Halt Replay::halted(std::size_t at, std::string message) const {
@@ -199,8 +264,8 @@ std::vector<Sizes> Replay::sizes(std::size_t at, const Bindings& bindings) const
 std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter,
                                                 const Stop& stop) {
   Following following(recorded.program_, program_, what);
-  recorded.watch_ = [&](std::size_t at, const Bindings& bindings) { following.see(at, bindings); };
-  watch_ = [&](std::size_t at, const Bindings& bindings) { following.change(at, bindings); };
+  recorded.watch_ = [&](const Operator* op, const Bindings& bindings) { following.see(op, bindings); };
+  watch_ = [&](Operator* op, const Bindings& bindings) { following.change(op, bindings); };
   auto done = recorded.step(batch, meter, stop, nullptr);
   if (done) done = step(batch, meter, stop, nullptr);
   recorded.watch_ = nullptr;
@@ -217,6 +282,7 @@ void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter)
   auto again = [this, at, end = block.end, given = std::move(given), batch = bindings.batch, &meter] {
     Bindings own{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
     for (const auto& [id, tensor] : given) own.tensors[static_cast<std::size_t>(id)] = tensor;
+    const OwnCache cache;
     Modes modes(program_);
     for (std::size_t inside = at + 1; inside < end; ++inside) {
       g_running = program_.operators[inside].name.c_str();
@@ -228,12 +294,82 @@ void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter)
   running_blocks_->begin(std::get<Whole>(op.args[0].is).offset, is_true(op, "checkpointed"), std::move(again));
 }
 
-void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
-  const Operator& op = program_.operators[at];
+void Replay::run_library(Operator& op, const Handle& handle, Bindings& bindings) {
+  g_running = op.name.c_str();
+  if (watch_) watch_(&op, bindings);
+  call(op, *handle.own, bindings);
+}
+
+void Replay::run_within(Operator& op, const Handle& handle, Bindings& bindings, Modes& modes) {
   switch (op.kind) {
     case OperatorKind::library:
-      if (watch_) watch_(at, bindings);
-      return call(op, *handles_[at], bindings);
+      modes.set(op);
+      return run_library(op, handle, bindings);
+    case OperatorKind::clear_autocast_cache:
+      return at::autocast::clear_cache();
+    case OperatorKind::free:
+      return let_go(op, bindings);
+    default:
+      TORCH_CHECK(false, op.name, " cannot stand in a custom autograd function");
+  }
+}
+
+void Replay::apply_function(Operator& op, const Handle& handle, Bindings& bindings) {
+  std::vector<at::Tensor> inputs;
+  for (const Value& value : op.args) {
+    if (const auto* tensor = std::get_if<TensorRef>(&value.is)) inputs.push_back(bindings.tensor(tensor->id));
+  }
+  const bool has_node = op.grad && torch::autograd::any_variable_requires_grad(inputs);
+  const NodeOwner owner = has_node ? Application::make(name_of(op), inputs) : NodeOwner();
+  auto* const node = static_cast<Application*>(owner.get());
+  Modes modes(program_);
+  for (std::size_t at = 0; at < op.forward.size(); ++at) {
+    Operator& inside = op.forward[at];
+    if (inside.kind == OperatorKind::returned && has_node) {
+      node->give(tensors_of(inside, bindings));
+    } else if (inside.kind == OperatorKind::save && has_node) {
+      node->keep(tensors_of(inside, bindings));
+    } else if (inside.kind != OperatorKind::returned && inside.kind != OperatorKind::save) {
+      run_within(inside, handle.forward[at], bindings, modes);
+    }
+  }
+  if (!has_node) return;
+  std::map<TensorId, at::Tensor> held;
+  for (const TensorId id : taken(op.backward)) held[id] = bindings.tensor(id);
+  node->then([this, &op, &handle, held = std::move(held), batch = bindings.batch](Application& own, std::vector<at::Tensor> gradients) {
+    Bindings inner{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
+    for (const auto& [id, tensor] : held) inner.tensors[static_cast<std::size_t>(id)] = tensor;
+    return run_backward(op, handle, inner, own, std::move(gradients));
+  });
+}
+
+std::vector<at::Tensor> Replay::run_backward(Operator& op, const Handle& handle, Bindings& bindings, Application& node,
+                                             std::vector<at::Tensor> gradients) {
+  TORCH_CHECK(!op.backward.empty(), "the backward pass of ", name_of(op), " did not run in the recorded step");
+  std::vector<at::Tensor> results;
+  Modes modes(program_);
+  for (std::size_t at = 0; at < op.backward.size(); ++at) {
+    Operator& inside = op.backward[at];
+    if (inside.kind == OperatorKind::received) {
+      set_results(inside, gradients, bindings);
+    } else if (inside.kind == OperatorKind::saved) {
+      set_results(inside, node.kept(), bindings);
+    } else if (inside.kind == OperatorKind::returned) {
+      results = for_inputs(op, tensors_of(inside, bindings));
+    } else {
+      run_within(inside, handle.backward[at], bindings, modes);
+    }
+  }
+  return results;
+}
+
+void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
+  Operator& op = program_.operators[at];
+  switch (op.kind) {
+    case OperatorKind::library:
+      return run_library(op, handles_[at], bindings);
+    case OperatorKind::function:
+      return apply_function(op, handles_[at], bindings);
     case OperatorKind::block:
       return begin_block(at, bindings, meter);
     case OperatorKind::block_end:
@@ -257,7 +393,12 @@ void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
       return;
     }
     case OperatorKind::free:
-      for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].reset(); });
+      return let_go(op, bindings);
+    case OperatorKind::received:
+    case OperatorKind::save:
+    case OperatorKind::saved:
+    case OperatorKind::returned:
+      TORCH_CHECK(false, op.name, " stands in no custom autograd function");
   }
 }
 
@@ -282,6 +423,7 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     Replayed replayed{.start_bytes = start};
     const Clocks begin = clocks();
     {
+      const OwnCache cache;
       Modes modes(program_);
       for (at = 0; at < program_.operators.size(); ++at) {
         if (stop()) return std::unexpected(Halt{"stopped", "", ""});
@@ -290,7 +432,7 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
         run(at, bindings, meter);
       }
       if (on_device) torch::cuda::synchronize();
-      if (watch_) watch_(at, bindings);
+      if (watch_) watch_(nullptr, bindings);
     }
     const Clocks end = clocks();
     if (events != nullptr) *events = meter.take_events();

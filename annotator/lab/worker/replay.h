@@ -13,6 +13,7 @@
 
 #include "annotator/common/error.h"
 #include "annotator/lab/program/program.h"
+#include "annotator/lab/worker/application.h"
 #include "annotator/lab/worker/before.h"
 #include "annotator/lab/worker/checkpoint.h"
 #include "annotator/lab/worker/fates.h"
@@ -60,10 +61,18 @@ class Replay {
 
  private:
   Replay(Program program, Handles handles);
-  // Called before each operator of the library, and after the last; throws where the step cannot go on.
-  using Watch = std::function<void(std::size_t at, const Bindings& bindings)>;
+  static std::expected<Handles, Halt> handles_of(const std::vector<Operator>& operators, const Program& program);
+  // Called before each operator of the library, and after the last with null; throws where the step cannot go on.
+  using Watch = std::function<void(Operator* op, const Bindings& bindings)>;
   std::vector<Sizes> sizes(std::size_t at, const Bindings& bindings) const;
   void run(std::size_t at, Bindings& bindings, Meter& meter);
+  void run_library(Operator& op, const Handle& handle, Bindings& bindings);
+  class Modes;
+  // An operator of one of the passes of a custom autograd function.
+  void run_within(Operator& op, const Handle& handle, Bindings& bindings, Modes& modes);
+  void apply_function(Operator& op, const Handle& handle, Bindings& bindings);
+  std::vector<at::Tensor> run_backward(Operator& op, const Handle& handle, Bindings& bindings, Application& node,
+                                       std::vector<at::Tensor> gradients);
   void begin_block(std::size_t at, const Bindings& bindings, Meter& meter);
   Halt halted(std::size_t at, std::string message) const;
 

@@ -79,3 +79,20 @@ class Interception:
             return
         with torch._C._DisablePythonDispatcher():
             yield
+
+    @contextlib.contextmanager
+    def resumed(self) -> Iterator[None]:
+        """On within `paused`, also on a thread of autograd's own."""
+        import torch
+
+        if self._guard is None:
+            yield
+            return
+        key: Any = torch._C.DispatchKey.PreDispatch
+        was = torch._C._dispatch_tls_is_dispatch_key_included(key)
+        with torch._C._EnablePythonDispatcher():
+            torch._C._dispatch_tls_set_dispatch_key_included(key, True)
+            try:
+                yield
+            finally:
+                torch._C._dispatch_tls_set_dispatch_key_included(key, was)

@@ -29,6 +29,8 @@ class Operator:
     autocast: str | None = None
     out: Any = None
     shapes: Any = None
+    forward: list[Operator] | None = None  # of a custom autograd function
+    backward: list[Operator] | None = None  # None: it did not run
 
 
 @dataclass
@@ -50,3 +52,11 @@ def numbers_in(out: Any) -> Iterator[int]:
     elif isinstance(out, list):
         for each in out:
             yield from numbers_in(each)
+
+
+def every(operators: list[Operator]) -> Iterator[Operator]:
+    """These, each before its results, and what they have inside."""
+    for operator in operators:
+        yield from every(operator.forward or [])
+        yield operator
+        yield from every(operator.backward or [])

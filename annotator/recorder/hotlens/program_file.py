@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from .allocator import Memory
-from .program import INPUT, Operator, Program, numbers_in
+from .program import INPUT, Operator, Program, every, numbers_in
 from .tensors import Known
 from .tree import Tree
 
@@ -68,7 +68,7 @@ def _numbers(program: Program) -> dict[int, int]:
     numbers: dict[int, int] = {}
     for known in program.tensors:
         numbers[known.number] = len(numbers)
-    for operator in program.operators:
+    for operator in every(program.operators):
         for made in numbers_in(operator.out):
             numbers.setdefault(made, len(numbers))
     return numbers
@@ -146,7 +146,7 @@ def _full_name(module: Any, name: str, tree: Tree) -> str:
 
 
 def _operator(operator: Operator, tree: Tree, numbers: dict[int, int]) -> dict[str, Any]:
-    return {
+    row = {
         "op": operator.op,
         "overload": operator.overload,
         "args": _args(operator, numbers),
@@ -159,6 +159,10 @@ def _operator(operator: Operator, tree: Tree, numbers: dict[int, int]) -> dict[s
         "grad": operator.grad,
         "autocast": operator.autocast,
     }
+    if operator.forward is not None:
+        row["forward"] = [_operator(o, tree, numbers) for o in operator.forward]
+        row["backward"] = None if operator.backward is None else [_operator(o, tree, numbers) for o in operator.backward]
+    return row
 
 
 def _args(operator: Operator, numbers: dict[int, int]) -> list[Any]:

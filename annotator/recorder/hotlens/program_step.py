@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .batch_making import STAGES, BatchMaking
 from .blocks import Blocks
+from .functions import Functions
 from .interception import Interception
 from .operands import Operands, shapes, tensors_in
 from .patches import Method
@@ -41,6 +43,7 @@ class ProgramStep:
         self._operands = Operands(self._tensors, self.special, self._own)
         self._batch_making = BatchMaking(self._tensors, self.special)
         self._blocks = Blocks(self.program, self.special)
+        self._functions = Functions(self, self._tensors, self._operands)
         self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
 
     # -- start and stop
@@ -67,6 +70,7 @@ class ProgramStep:
             with self.guarded():
                 self.flush()
                 self._mark(END)
+                self._functions.finish()
                 self._batch_making.leave_out_unused(self.program)
         if self.recording and not self.begun:
             self.refuse("no model was called and no operator worked on what is trained")
@@ -76,6 +80,7 @@ class ProgramStep:
         self._parameters.clear()
         self.modules, self.optimizers = [], []  # the next fold's take the place of these in memory
         self._surroundings.forget()
+        self._functions.forget()
 
     def abandon(self) -> None:
         """In a forked child."""
@@ -89,6 +94,18 @@ class ProgramStep:
     def end_block(self) -> None:
         if self.recording:
             self._blocks.end()
+
+    def apply_function(self, cls: Any, run: Any, args: Any, kwargs: Any) -> Any:
+        if not self.begun:
+            with self.guarded(), self._interception.paused():
+                self.begin()
+        return self._functions.apply(cls, run, args, kwargs)
+
+    def seeing(self) -> AbstractContextManager[None]:
+        return self._surroundings.seeing()
+
+    def unseeing(self) -> AbstractContextManager[None]:
+        return self._surroundings.without_seeing()
 
     def refuse(self, why: str) -> None:
         if self.recording:
@@ -167,14 +184,19 @@ class ProgramStep:
             with self.guarded():
                 if note is not None:
                     self._after(note, operator, result)
-                    if note.module is None:
+                    if note.module is None and self._functions.open is None:
                         self._batch_making.note_numbers(args, kwargs, result)
                 else:
                     self._batch_making.note(result)
         return result
 
     def _makes_batch(self, operator: Any, args: Any, kwargs: Any) -> bool:
-        if not self.begun or self._surroundings.call is not None or self._surroundings.stage() not in STAGES:
+        if (
+            not self.begun
+            or self._functions.open is not None
+            or self._surroundings.call is not None
+            or self._surroundings.stage() not in STAGES
+        ):
             return False
         if not self._batch_making.takes(operator, args, kwargs):
             return False
@@ -201,10 +223,12 @@ class ProgramStep:
             raise Unreplayable(f"the step calls more than {MOST_OPERATORS} operators")
         reason = sizes_by_values(operator, args)
         if reason is not None:
-            if not self._can_be_given(operator, args, kwargs):
+            if self._functions.open is not None or not self._can_be_given(operator, args, kwargs):
                 raise Unreplayable(reason)
             return Operator(INPUT, "", [], {}, stage=self._surroundings.stage())
         name, _, overload = operator._schema.name, None, operator._schema.overload_name
+        if self._functions.open is not None:
+            self._functions.check_memory(operator, args, kwargs)
         given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
         return self._note(Operator(name, overload, *given, stage=self._surroundings.stage()))
 
@@ -226,6 +250,8 @@ class ProgramStep:
             return self._give(result)
         note.out = self._operands.returned(result)
         note.shapes = shapes(result)
+        if self._functions.open is not None:
+            self._functions.note_memory(operator, result)
 
     def _note(self, operator: Operator) -> Operator:
         import torch
@@ -235,7 +261,16 @@ class ProgramStep:
             operator.module, operator.call = call.module, call.number
         operator.grad = torch.is_grad_enabled()
         operator.autocast = autocast_dtype(self.program.device)
-        self.program.operators.append(operator)
+        running = self._functions.open
+        if running is None:
+            self.program.operators.append(operator)
+            return operator
+        operator.grad = operator.grad and not operator.op.startswith("hotlens::")
+        self._functions.check(operator)
+        if running.backward:
+            by = running.application.operator
+            operator.module, operator.call, operator.stage = by.module, by.call, by.stage
+        running.operators.append(operator)
         return operator
 
     def flush(self) -> None:
@@ -243,7 +278,7 @@ class ProgramStep:
         dead = self._tensors.dead
         if not dead:
             return
-        gone, dead[:] = list(dead), []
+        gone, dead[:] = self._functions.divided(dead)
         cleared = [k.gradient_of.number for k in gone if k.gradient_of is not None]
         freed = [k.number for k in gone if k.gradient_of is None]
         if cleared:
@@ -291,13 +326,14 @@ class ProgramStep:
 
     def _after_backward(self, note: Operator, result: Any) -> None:
         """What went during the pass was held by its graph alone; the script had let go of it before."""
-        gone = [k for k in self._tensors.dead if k.gradient_of is None]
+        gone = [k for k in self._functions.outside(self._tensors.dead) if k.gradient_of is None]
         self._tensors.dead.clear()
         if gone:
             at = self.program.operators.index(note)
             self.program.operators.insert(at, Operator("hotlens::free", "", [k.number for k in gone], {}, note.stage))
         if note.op == "hotlens::grad":
             note.out, note.shapes = self._operands.returned(result), shapes(result)
+            self._functions.come_out(note.out)
         for parameter in self._parameters:
             if parameter.grad is not None and self._tensors.of(parameter.grad) is None:
                 known = self._tensors.of(parameter)

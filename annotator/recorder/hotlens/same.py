@@ -32,7 +32,11 @@ class _Comparable:
         self.unused = {t["id"] for t in program["tensors"] if t["kind"] == "other"}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for operator in self.operators:
+        return self._comparable(self.operators)
+
+    def _comparable(self, operators: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for operator in operators:
+            yield from self._comparable(operator.get("forward") or [])
             kept = {key: operator[key] for key in ("op", "overload", "module", "call", "stage", "grad", "autocast")}
             if operator["op"] in NUMBERS_ALONE:
                 used = sorted(str(self._name(number)) for number in operator["args"] if number not in self.unused)
@@ -41,6 +45,7 @@ class _Comparable:
                 continue
             kwargs = {name: self._value(value) for name, value in operator["kwargs"].items()}
             yield {**kept, "args": self._value(operator["args"]), "kwargs": kwargs, "out": self._out(operator["out"])}
+            yield from self._comparable(operator.get("backward") or [])
 
     def _name(self, number: int) -> Any:
         return self.names.setdefault(number, len(self.names))

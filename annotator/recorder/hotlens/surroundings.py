@@ -16,7 +16,6 @@ from typing import Any, Callable, Protocol
 
 from . import blocks
 from .interception import Interception
-from .operands import tensors_in
 from .patches import Method, Patches
 
 CHECKPOINTED = "it uses hooks on saved tensors, or activation checkpointing whose second forward pass a replay does not make"
@@ -48,6 +47,9 @@ class Listener(Protocol):
 
     def end_block(self) -> None:
         """The block that is open."""
+
+    def apply_function(self, cls: Any, run: Any, args: Any, kwargs: Any) -> Any:
+        """Applies a custom autograd function that gradients flow through."""
 
     def refuse(self, why: str) -> None:
         """The step cannot be replayed."""
@@ -207,6 +209,16 @@ class Surroundings:
         finally:
             self._unseen -= 1
 
+    @contextlib.contextmanager
+    def seeing(self) -> Iterator[None]:
+        """Within `without_seeing`."""
+        unseen, self._unseen = self._unseen, 0
+        try:
+            with self._interception.resumed():
+                yield
+        finally:
+            self._unseen = unseen
+
     def _unseen_within(self, run: Method) -> Method:
         def within(*args: Any, **kwargs: Any) -> Any:
             with self.without_seeing():
@@ -262,10 +274,11 @@ class Surroundings:
         saved: Any = vars(torch.autograd.Function)["apply"]
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._listener.recording and self.seen and torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(args)):
-                self._listener.refuse(f"the custom autograd function {cls.__name__} has a backward pass that is code, not operators")
-            with self.without_seeing():
-                return saved.__func__(cls, *args, **kwargs)
+            run = saved.__func__
+            has_node = torch.is_grad_enabled() and any(isinstance(a, torch.Tensor) and a.requires_grad for a in args)
+            if not self._listener.recording or not self.seen or not has_node:
+                return run(cls, *args, **kwargs)
+            return self._listener.apply_function(cls, run, args, kwargs)
 
         torch.autograd.Function.apply = classmethod(apply)  # type: ignore[method-assign, assignment]
         self._function = saved

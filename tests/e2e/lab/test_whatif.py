@@ -53,7 +53,7 @@ class Twice(torch.autograd.Function):
         return x * 2
     @staticmethod
     def backward(ctx, gradient):
-        return gradient * 2
+        return gradient * (2 if gradient.sum() < 1e9 else 3)
 """
 
 Change = tuple[str, str]

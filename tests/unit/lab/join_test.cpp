@@ -64,6 +64,51 @@ TEST_CASE("sizes that differ follow the batch in a straight line, others stay") 
   CHECK(program.batch->at(17) == 17);
 }
 
+// The same with a function whose backward pass has a size that is the batch's, and lets go where Python did.
+json applied(std::int64_t batch) {
+  json document = recorded(batch);
+  json function = json::parse(R"({"op": "hotlens::function", "args": [{"t": 14}], "kwargs": {"name": "Odd"}, "out": [15],
+    "forward": [{"op": "aten::relu", "args": [{"t": 14}], "out": 15}, {"op": "hotlens::returned", "args": [{"t": 15}]}],
+    "backward": [{"op": "hotlens::received", "args": [], "out": [16]}, {"op": "hotlens::returned", "args": [{"t": 17}]}]})");
+  const json sized = {{"op", "aten::view"}, {"args", {{{"t", 16}}, {batch * 2, -1}}}, {"out", 17}, {"shapes", {batch * 2, 7}}};
+  function["backward"].insert(function["backward"].begin() + 1, sized);
+  const json let_go = {{"op", "hotlens::free"}, {"args", {16}}};
+  if (batch == 6) function["backward"].insert(function["backward"].begin() + 2, let_go);
+  document["operators"].push_back(function);
+  return document;
+}
+
+TEST_CASE("sizes within a custom autograd function follow the batch as others do") {
+  const Program program = at_all_sizes(joined(applied(6), applied(8)));
+  const std::vector<Operator>& backward = program.operators.back().backward;
+  REQUIRE(backward.size() == 4);
+  CHECK(std::get<Whole>(std::get<Values>(backward[1].args[1].is)[0].is).at(32) == 64);
+  CHECK(backward[2].kind == OperatorKind::free);
+
+  json other = applied(8);
+  other["operators"].back()["backward"][1]["op"] = "aten::reshape";
+  CHECK_THAT(difference(applied(6), other), Catch::Contains("aten::reshape at batch size 8"));
+  json unused = applied(8);
+  unused["operators"].back()["backward"] = nullptr;
+  CHECK_THAT(difference(applied(6), unused), Catch::Contains("another backward pass"));
+}
+
+TEST_CASE("tensors within a custom autograd function are paired as others are") {
+  json other = applied(8);
+  std::swap(other["tensors"][0], other["tensors"][1]);
+  for (json& one : other["operators"]) {
+    for (json& given : one["args"]) {
+      if (given.is_object() && given["t"] < 2) given["t"] = 1 - given["t"].get<int>();
+    }
+  }
+  json six = applied(6);
+  for (json* document : {&six, &other}) {
+    const int weight = document == &six ? 0 : 1;
+    document->at("operators").back()["forward"][0]["args"].push_back({{"t", weight}});
+  }
+  CHECK(joined(six, other)["operators"].back()["forward"][0]["args"][1] == json({{"t", 0}}));
+}
+
 TEST_CASE("either recording may be the larger one") {
   const json eight = recorded(8), six = recorded(6);
   auto both = join({eight, 8}, {six, 6});

@@ -83,6 +83,42 @@ TEST_CASE("the operators that are the recorder's own take ids") {
   CHECK(read->operators[2].kind == OperatorKind::clear_autocast_cache);
 }
 
+// One that gives twice its input: the product is its forward pass's own, but for what it leaves.
+json application() {
+  json applied = op("hotlens::function", json::array({{{"t", 0}}, nullptr}), json::array({1}));
+  applied["kwargs"] = {{"name", "Twice"}};
+  applied["forward"] = json::array({op("aten::mul", json::array({{{"t", 0}}, 2}), 1), op("hotlens::returned", json::array({{{"t", 1}}})),
+                                    op("hotlens::save", json::array({{{"t", 0}}, nullptr}))});
+  applied["backward"] =
+      json::array({op("hotlens::received", json::array(), json::array({2})), op("hotlens::saved", json::array(), json::array({3, nullptr})),
+                   op("aten::mul", json::array({{{"t", 2}}, {{"t", 3}}}), 4), op("hotlens::returned", json::array({{{"t", 4}}, nullptr}))});
+  return applied;
+}
+
+TEST_CASE("a custom autograd function has the operators of its two passes") {
+  const auto read = decode(program(json::array({application(), op("aten::relu", json::array({{{"t", 1}}}), 5)})));
+  REQUIRE(read);
+  CHECK(read->ids == 6);
+  const Operator& applied = read->operators[0];
+  CHECK(applied.kind == OperatorKind::function);
+  CHECK(computes(applied));
+  CHECK(applied.forward.back().args == Values{{TensorRef{0}}, {Nothing{}}});
+  CHECK(applied.backward[0].kind == OperatorKind::received);
+  CHECK(applied.backward[1].out == std::vector<TensorId>{3, kNoTensor});
+  CHECK(encode(*decode(encode(*read))) == encode(*read));
+
+  json early = application();
+  early["forward"][0]["args"][0]["t"] = 2;
+  CHECK_THAT(refusal(program(json::array({early}))), Catch::Contains("tensor 2 is used before it is made"));
+  json deep = application();
+  for (int at = 0; at < 3; ++at) {
+    json around = application();
+    around["forward"].push_back(deep);
+    deep = around;
+  }
+  CHECK_THAT(refusal(program(json::array({deep}))), Catch::Contains("too deeply"));
+}
+
 TEST_CASE("a program that is no program names its first fault") {
   CHECK_THAT(refusal(json::array()), Catch::Contains("no object"));
   CHECK_THAT(refusal({{"format", 2}}), Catch::Contains("another version"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/lab/edited/edited.h"
+#include "annotator/lab/whatif/dataflow.h"
 #include "annotator/lab/whatif/edits.h"
 #include "annotator/lab/whatif/outcome.h"
 #include "annotator/lab/whatif/update.h"
@@ -204,6 +205,26 @@ TEST_CASE("channels_last rearranges weights with their state, and copies images"
   CHECK(reason(channels_last(program(tensors, json::array()))).contains("no layer"));
   const json view = op("aten::as_strided", json::array({t(2), {2, 3, 9, 9}, {243, 81, 9, 1}, 0}), 5);
   CHECK(reason(channels_last(program(tensors, json::array({op("aten::conv2d", {t(2), t(0)}, 4), view})))).contains("strides"));
+}
+
+TEST_CASE("a custom autograd function is one operator to an edit, and what it holds is followed") {
+  json applied = op("hotlens::function", {t(1), nullptr}, json::array({2}));
+  applied["kwargs"] = {{"name", "Scale"}, {"held", json::array({t(0)})}};
+  applied["forward"] = json::array({op("aten::mul", {t(1), t(0)}, 2), op("hotlens::returned", {t(2)}), op("hotlens::save", {t(1)})});
+  applied["backward"] = json::array(
+      {op("hotlens::received", {}, json::array({3})), op("aten::mul", {t(3), t(0)}, 4), op("hotlens::returned", {t(4), nullptr})});
+  const json tensors = json::array({tensor("parameter", "layer.weight"), tensor("input", "x")});
+  const Program step =
+      program(tensors, json::array({applied, op("aten::sum", {t(2)}, 5, "loss"), op("hotlens::backward", {t(5)}, nullptr)}));
+  Operator renamed = step.operators[0];
+  replace_tensor(renamed, 0, 9);
+  CHECK(renamed.forward[0].args[1] == Value{TensorRef{9}});
+  CHECK(renamed.backward[1].args[1] == Value{TensorRef{9}});
+  CHECK(renamed.out == step.operators[0].out);
+  const Dataflow flow(step);
+  CHECK(flow.readers(0, kNowhere) == std::vector<std::size_t>{0});
+  CHECK(flow.maker(2, 1) == 0);
+  CHECK(reason(autocast_bf16(step)).contains("custom autograd function"));
 }
 
 TEST_CASE("autocast is on from the model to the loss, and what only the graph kept goes in time") {
