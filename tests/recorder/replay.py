@@ -8,11 +8,10 @@ tensor.
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +72,15 @@ class Replay:
                 self.keep(number, each)
 
     def run(self) -> None:
-        operators = iter(self.program["operators"])
-        for operator in operators:
+        self.run_all(self.program["operators"], self.run_one)
+
+    def run_all(self, operators: list[dict[str, Any]], run_one: Callable[[dict[str, Any]], None]) -> None:
+        rest = iter(operators)
+        for operator in rest:
             if operator["op"] == "hotlens::block":
-                self.block(list(itertools.takewhile(lambda o: o["op"] != "hotlens::block_end", operators)))
+                self.block([each["t"] for each in operator["kwargs"]["inputs"]], list(within_block(rest)), run_one)
             else:
-                self.run_one(operator)
+                run_one(operator)
 
     def run_one(self, operator: dict[str, Any]) -> None:
         try:
@@ -86,25 +88,30 @@ class Replay:
         except Exception as error:
             raise RuntimeError(f"{operator}: {error}") from error
 
-    def block(self, operators: list[dict[str, Any]]) -> None:
-        """As torch.utils.checkpoint runs them: with nothing kept but what is here now."""
-        given = {number: self.tensors[number] for o in operators for number in numbers(o["args"]) if number in self.tensors}
+    def block(self, inputs: list[int], operators: list[dict[str, Any]], run_one: Callable[[dict[str, Any]], None]) -> None:
+        """As torch.utils.checkpoint runs them: with nothing kept but what is here now, and of that the inputs by autograd."""
+        taken = {number for o in operators for number in numbers([o["args"], list(o["kwargs"].values())])}
+        given = {number: self.tensors[number] for number in taken - set(inputs) if number in self.tensors}
+        first = True
 
-        def again() -> None:
-            whole, self.tensors = self.tensors, dict(given)
+        def run(*tensors: torch.Tensor) -> None:
+            nonlocal first
+            if first:
+                first = False
+                return self.run_all(operators, run_one)
+            whole, self.tensors = self.tensors, {**given, **dict(zip(inputs, tensors, strict=True))}
             try:
-                for operator in operators:
-                    if operator["op"] == "hotlens::free":
-                        operator = {**operator, "args": [number for number in operator["args"] if number in self.tensors]}
-                    self.step(operator)  # an exception may be how checkpoint ends it
+                self.run_all(operators, self.step_again)
             finally:
                 self.tensors = whole
 
-        around = checkpoint._checkpoint_without_reentrant_generator(again)
-        next(around)
-        for operator in operators:
-            self.run_one(operator)
-        next(around, None)
+        checkpoint.checkpoint(run, *[self.tensors[number] for number in inputs], use_reentrant=False)
+
+    def step_again(self, operator: dict[str, Any]) -> None:
+        """An exception may be how checkpoint ends it."""
+        if operator["op"] == "hotlens::free":
+            operator = {**operator, "args": [number for number in operator["args"] if number in self.tensors]}
+        self.step(operator)
 
     def function(self, operator: dict[str, Any]) -> None:
         """One that autograd makes a node for, whose backward pass is a list as well."""
@@ -189,6 +196,16 @@ class Replay:
             result = function(*self.value(operator["args"]), **self.value_of(operator["kwargs"]))
         assert shapes(result) == operator["shapes"], f"{shapes(result)} is not {operator['shapes']}"
         self.keep(operator["out"], result)
+
+
+def within_block(operators: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Up to the end of the block that has begun."""
+    inside = 1
+    for operator in operators:
+        inside += {"hotlens::block": 1, "hotlens::block_end": -1}.get(operator["op"], 0)
+        if inside == 0:
+            return
+        yield operator
 
 
 def held_for_backward(operator: dict[str, Any]) -> set[int]:

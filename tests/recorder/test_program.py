@@ -213,6 +213,35 @@ data = lambda: (torch.randn(500, 64), torch.randint(0, 3, (500,)))
 compute = lambda x, y: F.cross_entropy(model(x), y)
 """
 )
+# Within a checkpointed block others, one within itself, and what is none.
+NESTED = (
+    CHECKPOINT
+    + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(64, 160), nn.GELU(), nn.Dropout(0.1), nn.Linear(160, 64))
+        self.head = nn.Linear(64, 3)
+
+    def inner(self, x):
+        return x + self.layers(x)
+
+    def outer(self, x, depth):
+        for _ in range(3):
+            x = checkpoint(self.inner, x, use_reentrant=False).tanh()
+        return checkpoint(self.outer, x, depth - 1, use_reentrant=False) if depth > 1 else x
+
+    def forward(self, x):
+        for _ in range(2):
+            x = checkpoint(self.outer, x, 3, use_reentrant=False)
+        return self.head(x)
+
+
+model = Net()
+data = lambda: (torch.randn(500, 64), torch.randint(0, 3, (500,)))
+compute = lambda x, y: F.cross_entropy(model(x), y)
+"""
+)
 ODD = {
     "gradients stay, and are set to zero": SMALL + OPTIMIZERS["SGD"] + LOOP.replace("zero_grad()", "zero_grad(set_to_none=False)"),
     "gradients are cut, and cleared last": SMALL
@@ -250,6 +279,12 @@ ODD = {
     + OPTIMIZERS["SGD"]
     + LOOP,
     "checkpointed blocks": CHECKPOINTED + OPTIMIZERS["AdamW"] + LOOP,
+    "checkpointed blocks within checkpointed blocks": NESTED + OPTIMIZERS["AdamW"] + LOOP,
+    "a block within another alone, and one that keeps a tensor of its own": NESTED.replace(
+        "self.outer, x, 3,", "self.outer, x, 1,"
+    ).replace("self.inner, x,", "lambda a, m=x.sigmoid(): self.inner(a) * m, x,")
+    + OPTIMIZERS["SGD"]
+    + LOOP,
     "checkpointed blocks under autocast, with a validation": CHECKPOINTED
     + OPTIMIZERS["SGD"]
     + LOOP.replace(
@@ -438,9 +473,6 @@ def test_the_step_of_the_program_has_no_work_that_comes_now_and_then(tmp_path: P
 REFUSED = {
     "custom autograd function CheckpointFunction": CHECKPOINT
     + SMALL.replace("model(x)", "checkpoint(model, x.requires_grad_(), use_reentrant=True)"),
-    "blocks within blocks": CHECKPOINT
-    + "again = lambda x: checkpoint(model, x, use_reentrant=False)\n"
-    + SMALL.replace("model(x)", "checkpoint(again, x, use_reentrant=False)"),
     "keeps a part of what": CHECKPOINT
     + "from torch.utils.checkpoint import create_selective_checkpoint_contexts as contexts\n"
     + "keep = lambda: contexts([torch.ops.aten.addmm.default])\n"

@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/saved_variable_hooks.h>
 
 #include <algorithm>
@@ -14,25 +15,30 @@ namespace {
 
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
+using torch::autograd::SavedVariable;
 using torch::autograd::SavedVariableHooks;
 
-// How tensors that autograd saves are kept, in this thread; empty: as always.
-thread_local std::function<std::unique_ptr<SavedVariableHooks>()> t_keep;
+// How tensors that autograd saves are kept, in this thread: as the last one says; empty: as always.
+using Keep = std::function<std::unique_ptr<SavedVariableHooks>()>;
+thread_local std::vector<Keep> t_keep;
 
+// Blocks that an exception has left open are closed with it.
 class Keeping {
  public:
-  explicit Keeping(std::function<std::unique_ptr<SavedVariableHooks>()> keep) : was_(std::exchange(t_keep, std::move(keep))) {}
+  explicit Keeping(Keep keep) : before_(t_keep.size()) { t_keep.push_back(std::move(keep)); }
   Keeping(const Keeping&) = delete;
   Keeping& operator=(const Keeping&) = delete;
-  ~Keeping() { t_keep = std::move(was_); }
+  ~Keeping() { t_keep.resize(before_); }
 
  private:
-  std::function<std::unique_ptr<SavedVariableHooks>()> was_;
+  std::size_t before_;
 };
 
 // Autograd asks its engine how to keep a tensor.
 struct Engine : torch::autograd::Engine {
-  std::unique_ptr<SavedVariableHooks> get_default_saved_variable_hooks() override { return t_keep ? t_keep() : nullptr; }
+  std::unique_ptr<SavedVariableHooks> get_default_saved_variable_hooks() override {
+    return t_keep.empty() || !t_keep.back() ? nullptr : t_keep.back()();
+  }
 };
 
 void install_engine() {
@@ -62,7 +68,8 @@ class LeftOut;
 // One call of a block. Every saved tensor that was left out holds it, and so the inputs, until its own node has run.
 struct Frame {
   std::int64_t block = -1;
-  std::function<void()> again;
+  Blocks::Again again;
+  std::vector<SavedVariable> inputs;  // an outer block leaves them out
   std::shared_ptr<std::map<std::int64_t, SecondRun>> runs;
   at::Tensor random;               // the state before the block
   std::vector<LeftOut*> left_out;  // in order; null: nobody needs it any more
@@ -110,6 +117,8 @@ class MadeAgain : public SavedVariableHooks {
 
 void run_again(Frame& frame) {
   frame.ran = true;
+  std::vector<at::Tensor> inputs;  // an outer block runs again before this one
+  for (const SavedVariable& input : frame.inputs) inputs.push_back(input.unpack());
   const auto begin = steady_clock::now();
   const at::Tensor random = random_state();
   set_random_state(frame.random);
@@ -117,7 +126,7 @@ void run_again(Frame& frame) {
   try {
     const c10::AutoGradMode with_graph(true);
     const Keeping keeping([&] { return std::make_unique<MadeAgain>(frame, next); });
-    frame.again();
+    frame.again(inputs);
   } catch (const Enough&) {
   }
   set_random_state(random);
@@ -163,22 +172,28 @@ Blocks::Blocks(const BlockPlan& plan, Meter& meter)
       again_(std::make_shared<std::map<std::int64_t, SecondRun>>()) {}
 
 Blocks::~Blocks() {
-  t_keep = nullptr;
+  t_keep.clear();
 }
 
-void Blocks::begin(std::int64_t block, bool checkpointed, std::function<void()> again) {
-  block_ = block;
-  if (line_) line_->mark(block, false);
-  if (plan_.checkpointed ? !plan_.checkpointed->contains(block) : !checkpointed) return;
+void Blocks::begin(std::int64_t block, bool checkpointed, const std::vector<at::Tensor>& inputs, Again again) {
+  if (t_keep.empty()) {
+    block_ = block;
+    if (line_) line_->mark(block, false);
+  }
+  if (plan_.checkpointed ? !plan_.checkpointed->contains(block) : !checkpointed) {
+    t_keep.push_back(t_keep.empty() ? Keep() : t_keep.back());
+    return;
+  }
   install_engine();
-  auto frame =
-      std::make_shared<Frame>(Frame{.block = block, .again = std::move(again), .runs = again_, .random = random_state(), .left_out = {}});
-  t_keep = [frame = std::move(frame)] { return std::make_unique<LeftOut>(frame); };
+  auto frame = std::make_shared<Frame>(
+      Frame{.block = block, .again = std::move(again), .inputs = {}, .runs = again_, .random = random_state(), .left_out = {}});
+  for (const at::Tensor& input : inputs) frame->inputs.emplace_back(input, false);
+  t_keep.emplace_back([frame = std::move(frame)] { return std::make_unique<LeftOut>(frame); });
 }
 
 void Blocks::end(const at::Tensor& result) {
-  t_keep = nullptr;
-  if (line_ && result.requires_grad()) {
+  if (!t_keep.empty()) t_keep.pop_back();
+  if (line_ && t_keep.empty() && result.requires_grad()) {
     result.register_hook([line = line_, block = block_](const at::Tensor&) { line->mark(block, true); });
   }
 }

@@ -1,6 +1,9 @@
 // Blocks of a program whose forward pass keeps nothing for the backward pass and runs again there, with the same saved tensors at the same
 // moments as torch.utils.checkpoint(use_reentrant=False): what a block would save is left out, and the first of it that is asked for runs
 // the block again, up to the last one that was left out.
+//
+// Blocks may stand in blocks. What an inner one is given is saved by the outer one, that is, left out as well: it runs again when the outer
+// one has, which only marks the inner one on its way.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -44,8 +47,9 @@ class Blocks {
   Blocks& operator=(const Blocks&) = delete;
   ~Blocks();
 
-  // `again` runs the block anew, from the inputs that it keeps.
-  void begin(std::int64_t block, bool checkpointed, std::function<void()> again);
+  // `again` runs the block anew, from these inputs.
+  using Again = std::function<void(const std::vector<at::Tensor>& inputs)>;
+  void begin(std::int64_t block, bool checkpointed, const std::vector<at::Tensor>& inputs, Again again);
   void end(const at::Tensor& result);
   void after_backward();
 

@@ -153,6 +153,14 @@ void for_each_subject(const Operator& op, const Each& each) {
   for (const Value& value : op.args) for_each_tensor(value, [&](TensorId id) { each(static_cast<std::size_t>(id)); });
 }
 
+std::vector<TensorId> inputs_of(const Operator& block) {
+  std::vector<TensorId> found;
+  for (const auto& [key, value] : block.kwargs) {
+    if (key == "inputs") for_each_tensor(value, [&](TensorId id) { found.push_back(id); });
+  }
+  return found;
+}
+
 void let_go(const Operator& op, Bindings& bindings) {
   for_each_subject(op, [&](std::size_t id) { bindings.tensors[id].reset(); });
 }
@@ -204,8 +212,11 @@ std::map<std::size_t, Replay::Block> Replay::blocks_of(const Program& program) {
     if (program.operators[at].kind != OperatorKind::block) continue;
     Block block{.end = at + 1, .given = {}};
     std::set<TensorId> made;
-    for (; block.end < program.operators.size() && program.operators[block.end].kind != OperatorKind::block_end; ++block.end) {
+    std::size_t open = 1;
+    for (; block.end < program.operators.size(); ++block.end) {
       const Operator& op = program.operators[block.end];
+      if (op.kind == OperatorKind::block) ++open;
+      if (op.kind == OperatorKind::block_end && --open == 0) break;
       for_each_tensor(op, [&](TensorId id) {
         if (computes(op) && made.insert(id).second) block.given.push_back(id);
       });
@@ -277,11 +288,18 @@ std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const Followed
 void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter) {
   const Operator& op = program_.operators[at];
   const Block& block = blocks_.at(at);
-  std::map<TensorId, at::Tensor> given;
-  for (const TensorId id : block.given) given[id] = bindings.tensor(id);
-  auto again = [this, at, end = block.end, given = std::move(given), batch = bindings.batch, &meter] {
+  const std::vector<TensorId> inputs = inputs_of(op);
+  std::vector<at::Tensor> saved{at::empty({0})};  // as torch does, which saves one that has a gradient before the inputs
+  for (const TensorId id : inputs) saved.push_back(bindings.tensor(id));
+  std::map<TensorId, at::Tensor> given;  // what the script's function holds itself
+  for (const TensorId id : block.given) {
+    if (std::ranges::find(inputs, id) == inputs.end()) given[id] = bindings.tensor(id);
+  }
+  auto again = [this, at, end = block.end, inputs, given = std::move(given), batch = bindings.batch,
+                &meter](const std::vector<at::Tensor>& tensors) {
     Bindings own{.tensors = std::vector<at::Tensor>(program_.ids), .gradient_of = {}, .batch = batch};
     for (const auto& [id, tensor] : given) own.tensors[static_cast<std::size_t>(id)] = tensor;
+    for (std::size_t one = 0; one < inputs.size(); ++one) own.tensors[static_cast<std::size_t>(inputs[one])] = tensors[one + 1];
     const OwnCache cache;
     Modes modes(program_);
     for (std::size_t inside = at + 1; inside < end; ++inside) {
@@ -291,7 +309,7 @@ void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter)
     }
   };
   TORCH_CHECK(!op.args.empty() && std::holds_alternative<Whole>(op.args[0].is), "a block has no number");
-  running_blocks_->begin(std::get<Whole>(op.args[0].is).offset, is_true(op, "checkpointed"), std::move(again));
+  running_blocks_->begin(std::get<Whole>(op.args[0].is).offset, is_true(op, "checkpointed"), saved, std::move(again));
 }
 
 void Replay::run_library(Operator& op, const Handle& handle, Bindings& bindings) {

@@ -10,7 +10,6 @@ from .program import Operator, Program, numbers_in
 from .tensors import Unreplayable
 
 MODULE, FORWARD = "torch.utils.checkpoint", "_checkpoint_without_reentrant_generator"
-NESTED = "it checkpoints blocks within blocks"
 SELECTIVE = "a checkpointed block keeps a part of what the backward pass needs (context_fn), or does not stop early"
 NOTHING = "a checkpointed block makes no tensor"
 
@@ -22,18 +21,16 @@ class Blocks:
         self._program = program
         self._special = special
         self._count = 0
-        self._begin: int | None = None  # where the open one begins
+        self._begins: list[int] = []  # where those that are open begin, the innermost last
 
-    def begin(self) -> None:
-        if self._begin is not None:
-            raise Unreplayable(NESTED)
-        self._special("hotlens::block", [self._count], checkpointed=True)
+    def begin(self, inputs: list[Any]) -> None:
+        """`inputs`: the tensors among its arguments, as operands."""
+        self._special("hotlens::block", [self._count], checkpointed=True, inputs=inputs)
         self._count += 1
-        self._begin = len(self._program.operators)
+        self._begins.append(len(self._program.operators))
 
     def end(self) -> None:
-        made = remaining(self._program.operators[self._begin :])
-        self._begin = None
+        made = remaining(self._program.operators[self._begins.pop() :])
         if not made:
             raise Unreplayable(NOTHING)
         self._special("hotlens::block_end", [made[-1]])
@@ -48,6 +45,14 @@ def remaining(operators: list[Operator]) -> list[int]:
                 made.pop(number, None)
         made.update(dict.fromkeys(numbers_in(operator.out)))
     return list(made)
+
+
+def inputs_of(forward: Method, args: Any, kwargs: Any) -> list[Any]:
+    """Tensors that autograd keeps of a block; what its function holds beside them is held by Python."""
+    import torch
+
+    told = inspect.signature(forward).bind(*args, **kwargs).arguments
+    return [each for each in told.get("args", ()) if isinstance(each, torch.Tensor)]
 
 
 def keeps_its_inputs_alone(forward: Method, args: Any, kwargs: Any) -> bool:

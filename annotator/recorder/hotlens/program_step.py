@@ -87,9 +87,9 @@ class ProgramStep:
         self.recording = False
         self._interception.stop()
 
-    def begin_block(self) -> None:
+    def begin_block(self, inputs: list[Any]) -> None:
         if self.recording:
-            self._blocks.begin()
+            self._blocks.begin([self._operands.written(each) for each in inputs])
 
     def end_block(self) -> None:
         if self.recording:

@@ -42,7 +42,7 @@ class Listener(Protocol):
     def special(self, name: str, args: list[Any], **kwargs: Any) -> Any:
         """Adds an operator of ours."""
 
-    def begin_block(self) -> None:
+    def begin_block(self, inputs: list[Any]) -> None:
         """What is called from here keeps nothing for the backward pass and runs again in it."""
 
     def end_block(self) -> None:
@@ -151,7 +151,7 @@ class Surroundings:
                 next(around)
             if marked:
                 with self._listener.guarded():
-                    self._begin_block(blocks.keeps_its_inputs_alone(forward, args, kwargs))
+                    self._begin_block(blocks.keeps_its_inputs_alone(forward, args, kwargs), blocks.inputs_of(forward, args, kwargs))
             try:
                 yield
             except BaseException as error:
@@ -168,14 +168,14 @@ class Surroundings:
 
         return block
 
-    def _begin_block(self, alone: bool) -> None:
+    def _begin_block(self, alone: bool, inputs: list[Any]) -> None:
         if not alone:
             return self._listener.refuse(blocks.SELECTIVE)
         if not self._listener.begun:
             with self._interception.paused():
                 self._listener.begin()
         self._listener.flush()
-        self._listener.begin_block()
+        self._listener.begin_block(inputs)
 
     def _patch_transforms(self) -> None:
         for name, kinds in TRANSFORMS.items():

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, ROOT, Done
+from training import LOOP as TRAINING
+from training import recorded_peak
 
 MODELS = ROOT / "tests/bench/recompute_models.py"
 
@@ -195,3 +197,45 @@ def test_a_script_that_checkpoints_its_layers_is_replayed_and_gets_no_curve(tmp_
         assert kinds not in {item["kind"] for item in both["items"]}
         told = {refused["kind"]: refused["reason"] for refused in both["refused"]}
         assert told[kinds] == "the script checkpoints blocks itself"
+
+
+# Blocks within blocks within themselves; the innermost holds a tensor that is none of its arguments.
+NESTED = """
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.a, self.b = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.drop = nn.Dropout(0.1)
+    def forward(self, x):
+        return x + self.drop(self.b(F.gelu(self.a(self.norm(x)))))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.head = nn.ModuleList(Layer(32) for _ in range(4)), nn.Linear(32, 10)
+    def inner(self, layer, x):
+        gate = x.sigmoid()
+        return CHECKPOINT(lambda h: layer(h) * gate, x).tanh()
+    def outer(self, x, depth):
+        for layer in self.layers:
+            x = CHECKPOINT(self.inner, layer, x)
+        return CHECKPOINT(self.outer, x, depth - 1) if depth else x.relu()
+    def forward(self, x):
+        return self.head(CHECKPOINT(self.outer, CHECKPOINT(self.outer, x, 1), 0))
+model = Net()
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(50 * n, 32), torch.randint(10, (50 * n,)))
+"""
+
+
+def test_blocks_within_blocks_are_replayed_to_the_byte(tmp_path: Path) -> None:
+    checkpoint = "from functools import partial\nfrom torch.utils.checkpoint import checkpoint\n"
+    text = TRAINING.format(model=checkpoint + NESTED.replace("CHECKPOINT(", "partial(checkpoint, use_reentrant=False)("))
+    (tmp_path / "train.py").write_text(text.replace("batch_size=8", "batch_size=400"))
+    record(tmp_path, "train.py")
+    found = document(tmp_path, "no_dropout")
+    assert found["self_check"]["peak_bytes_replayed"] == found["self_check"]["peak_bytes_real"]
+    (item,) = (each for each in found["items"] if each["kind"] == "no_dropout")
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth/train.py").write_text((tmp_path / "train.py").read_text().replace("Dropout(0.1)", "Dropout(0.0)"))
+    record(tmp_path / "truth", "train.py")
+    assert item["peak_bytes"] == recorded_peak(tmp_path / "truth")

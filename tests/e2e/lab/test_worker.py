@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import time
 from pathlib import Path
@@ -294,3 +295,45 @@ def test_plans_that_are_none_are_refused(worker: Worker, plans: Any) -> None:
     worker.load(chain_in_a_block(2))
     assert error(worker.ask(do="step", batch=1, plans=plans))["code"] in ("usage", "failed")
     assert "replays" in worker.ask(do="step", batch=1)
+
+
+def squares(marks: dict[int, list[str]]) -> dict[str, Any]:
+    """Squares of squares of 1.0625, with marks of blocks before some; then as many numbers as 1000 times the gradient of the first."""
+    operators: list[dict[str, Any]] = []
+    for at in range(5):
+        operators += [
+            op("hotlens::block", number, checkpointed=True, inputs=[{"t": at}]) if what == "begin" else op("hotlens::block_end", at)
+            for number, what in enumerate(marks.get(at, []), 10 * at)
+        ]
+        if at < 4:
+            operators.append(op("aten::mul", {"t": at}, {"t": at}, out=at + 1, overload="Tensor"))
+    operators = [{**each, "grad": True} for each in operators]
+    operators += [
+        {**op("hotlens::backward", {"t": 4}, None), "grad": True},
+        op("aten::mul", {"gradient": 0}, 1000.0, out=5, overload="Tensor"),
+    ]
+    operators += [op("aten::view", {"t": 5}, [1], out=6), op("aten::arange", {"t": 6}, out=7), op("hotlens::clear_gradient", 0)]
+    return program([tensor([1], name="w", requires_grad=True, value=1.0625)], operators)
+
+
+BLOCKS: dict[str, dict[int, list[str]]] = {
+    "none": {},
+    "one": {0: ["begin"], 4: ["end"]},
+    "one within another": {0: ["begin"], 1: ["begin"], 3: ["end"], 4: ["end"]},
+    "two within another": {0: ["begin", "begin"], 2: ["end", "begin"], 4: ["end", "end"]},
+    "three, each within the one before": {0: ["begin", "begin"], 1: ["begin"], 3: ["end", "end"], 4: ["end"]},
+}
+
+
+@pytest.mark.parametrize("blocks", BLOCKS)
+def test_blocks_change_no_gradient(worker: Worker, blocks: str) -> None:
+    worker.load(squares(BLOCKS[blocks]))
+    (replay,) = worker.ask(do="step", batch=1, events=True)["replays"]
+    assert max(replay["events"]) / 4 == math.ceil(1000 * 16 * 1.0625**15)
+
+
+def test_a_block_within_another_runs_again_once_it_has(worker: Worker) -> None:
+    worker.load(squares(BLOCKS["one within another"]))
+    (replay,) = worker.ask(do="step", batch=1, plans=[[0, 10]])["replays"]
+    assert {run["block"] for run in replay["blocks"]} == {0, 10}
+    assert [segment["block"] for segment in replay["segments"]].count(10) == 0
