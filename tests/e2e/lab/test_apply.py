@@ -135,10 +135,15 @@ def test_an_edit_that_needs_torch_imports_it_and_the_script_runs(tmp_path: Path,
     subprocess.run([PYTHON, "-c", text.replace("800", "16")], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(profiled: Path) -> None:
-    done = whatif(profiled, "batch_norm_eval", "--apply")
+def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(tmp_path: Path) -> None:
+    script = SCRIPT.replace("for x, y in", "for part in (model,):\n    part.train()\nfor x, y in")
+    (tmp_path / "train.py").write_text(script)
+    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "1", "train.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    done = whatif(tmp_path, "batch_norm_eval", "--apply")
     assert done.returncode == 3
     assert "by hand: call eval()" in done.stdout
+    assert (tmp_path / "train.py").read_text() == script
 
 
 def test_a_file_that_is_read_only_stays_as_it_is(profiled: Path, tmp_path: Path) -> None:
