@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from .blocks import remaining
 from .operands import Operands, note_view, shapes, tensors_in
 from .program import INPUT, Operator, numbers_in
 from .tensors import Known, Tensors, Unreplayable
@@ -308,7 +309,7 @@ class Functions:
             outside = [n for n in dict.fromkeys([*taken, *taken_backward]) if n not in application.made and n not in given]
             if outside:
                 operator.kwargs["held"] = [{"t": number} for number in outside]
-            left = [number for number in _left(forward) if number not in results and number in application.made]
+            left = [number for number in remaining(forward) if number not in results and number in application.made]
             operator.out = [*operator.out, *left]
             operator.shapes = [*operator.shapes, *([None] * len(left))]
 
@@ -369,14 +370,3 @@ def _taken(operators: list[Operator]) -> list[int]:
             taken.update((n, None) for n in _named((operator.args, list(operator.kwargs.values()))) if n not in made)
         made.update(numbers_in(operator.out))
     return list(taken)
-
-
-def _left(operators: list[Operator]) -> list[int]:
-    """Tensors that these make and do not let go, in order."""
-    left: dict[int, None] = {}
-    for operator in operators:
-        left.update(dict.fromkeys(numbers_in(operator.out)))
-        if operator.op == "hotlens::free":
-            for number in operator.args:
-                left.pop(number, None)
-    return list(left)
