@@ -7,7 +7,7 @@
 namespace hotlens {
 
 // A blank behind each comma, and no other. For lists of numbers and names without blanks.
-inline std::string on_one_line(std::string_view list) {
+inline std::string compact_list(std::string_view list) {
   std::string text;
   for (const char c : list) {
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') continue;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "annotator/attribution/owners/stack.h"
-#include "annotator/common/one_line.h"
+#include "annotator/common/compact_list.h"
 #include "annotator/kernels/kernel_name.h"
 
 namespace hotlens::costs {
@@ -154,7 +154,7 @@ class Collector {
       if (kinds[kind].calls == 0) continue;
       place[kind] = static_cast<std::uint32_t>(result_.step.operators.size());
       const Finder::Kind& known = finder_.kinds()[kind];
-      const std::string shapes = on_one_line(finder_.shapes(known.example));
+      const std::string shapes = compact_list(finder_.shapes(known.example));
       result_.step.operators.push_back({.name = std::string(name(input_.forest.event[known.example])),
                                         .shapes = shapes.size() > kLongestShapes ? shapes.substr(0, kLongestShapes) + "…" : shapes,
                                         .each = known.cost,

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "annotator/causes/cause_table.h"
-#include "annotator/common/one_line.h"
+#include "annotator/common/compact_list.h"
 #include "annotator/profile/build/regions.h"
 #include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
@@ -220,7 +220,7 @@ Answer details(const Subject& subject, const protocol::Reader&) {
   if (const auto verdict = features::verdict_of(blocks, profile, subject.block))
     answer["verdict"] = verdict_json(*verdict, profile, &blocks);
   if (const std::string_view shapes = features::shapes_of(blocks, subject.block); !shapes.empty())
-    answer["shapes"] = cut(on_one_line(shapes), kMaxName);
+    answer["shapes"] = cut(compact_list(shapes), kMaxName);
   answer["places"] = Json::array();
   for (const Place& place : features::places_of(blocks, profile, subject.block)) {
     if (answer["places"].size() < kMaxPlaces) answer["places"].push_back(place_json(place, profile, profile.guessed));
