@@ -127,6 +127,12 @@ std::optional<double> CostRow::bytes_per_s() const {
   return sum.told > Ns{} ? std::optional(rate(sum.bytes, sum.told)) : std::nullopt;
 }
 
+const profile::Device* working_device(const profile::Profile& profile) {
+  const auto works = [&](const profile::Device& device) { return (device.kind != "cpu") == profile.has_device(); };
+  const auto found = std::ranges::find_if(profile.devices, works);
+  return found == profile.devices.end() ? nullptr : &*found;
+}
+
 std::optional<CostCard> cost_card(const profile::Profile& profile, const devices::Row* peaks) {
   const profile::StepCosts& costs = profile.costs;
   if (costs.operators.empty()) return std::nullopt;

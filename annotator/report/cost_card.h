@@ -64,6 +64,9 @@ struct CostCard {
 // Shares of the time whose shapes must be known, of the step and of a module.
 constexpr double kLeastCoverage = 0.9;
 
+// Of those that the profile names, the one that its times are of; null where it names none such.
+const profile::Device* working_device(const profile::Profile& profile);
+
 // Nothing where no operator's shapes are known.
 std::optional<CostCard> cost_card(const profile::Profile& profile, const devices::Row* peaks);
 

@@ -53,11 +53,9 @@ report::Beside beside(const profile::Loaded& loaded) {
   const profile::Annotated& annotated = loaded.annotated;
   report::Beside found{
       .launches = costs::launches(annotated.trace, annotated.forest, annotated.account, loaded.shown), .peaks = {}, .device = {}};
-  const bool on_device = loaded.profile->has_device();
-  const auto ran_it = [&](const profile::Device& device) { return (device.kind != "cpu") == on_device; };
-  const auto device = std::ranges::find_if(loaded.profile->devices, ran_it);
-  if (device == loaded.profile->devices.end() || device->name.empty()) return found;
-  const std::int64_t threads = !on_device && annotated.manifest ? annotated.manifest->threads : 0;
+  const profile::Device* device = report::working_device(*loaded.profile);
+  if (device == nullptr || device->name.empty()) return found;
+  const std::int64_t threads = !loaded.profile->has_device() && annotated.manifest ? annotated.manifest->threads : 0;
   found.peaks = runs::peaks_of(device->name, threads, runs::process_environment());
   if (!found.peaks || found.peaks->published) found.device = device->name;
   return found;

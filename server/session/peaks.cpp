@@ -12,13 +12,11 @@ namespace {
 using Card = std::shared_ptr<const report::CostCard>;
 
 Card card_of(const profile::Profile& profile) {
-  const bool on_device = profile.has_device();
-  const auto ran_it = [&](const profile::Device& device) { return (device.kind != "cpu") == on_device; };
-  const auto device = std::ranges::find_if(profile.devices, ran_it);
+  const profile::Device* device = report::working_device(profile);
   const auto folder = runs::device_folder(runs::process_environment());
   const auto manifest = profile::read_manifest(profile.folder);
-  if (device == profile.devices.end() || !folder || !manifest) return nullptr;
-  const auto row = runs::kept_row(device->name, on_device ? 0 : manifest->threads, *folder);
+  if (device == nullptr || !folder || !manifest) return nullptr;
+  const auto row = runs::kept_row(device->name, profile.has_device() ? 0 : manifest->threads, *folder);
   auto card = row ? report::cost_card(profile, &*row) : std::nullopt;
   return card ? std::make_shared<const report::CostCard>(std::move(*card)) : nullptr;
 }

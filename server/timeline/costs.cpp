@@ -18,11 +18,10 @@ constexpr std::size_t kMaxText = 200;
 
 std::optional<devices::Row> peaks_of(const Opened& opened) {
   const Profile& profile = opened.profile();
-  const bool on_device = profile.has_device();
-  const auto device = std::ranges::find_if(profile.devices, [&](const profile::Device& each) { return (each.kind != "cpu") == on_device; });
-  if (device == profile.devices.end() || device->name.empty()) return std::nullopt;
+  const profile::Device* device = report::working_device(profile);
+  if (device == nullptr || device->name.empty()) return std::nullopt;
   const auto& manifest = opened.annotated().manifest;
-  return runs::peaks_of(device->name, !on_device && manifest ? manifest->threads : 0, runs::process_environment());
+  return runs::peaks_of(device->name, !profile.has_device() && manifest ? manifest->threads : 0, runs::process_environment());
 }
 
 // Of both directions together, by operator.
