@@ -43,22 +43,21 @@ bool is_told(const Ledger& ledger, const fs::path& bundle) {
 
 std::vector<Record> seen_size(const Ledger& ledger, const std::vector<fs::path>& newest_first, const fs::path& bundle) {
   if (is_told(ledger, bundle)) return {};
-  const auto after = read_ran(bundle);
-  if (!after || !after->manifest.batch_size) return {};
+  const auto now = profile::read_manifest(bundle);
+  if (!now || !now->batch_size) return {};
   for (const fs::path& one : newest_first) {
     const auto manifest = profile::read_manifest(one);
-    if (!manifest || manifest->created >= after->manifest.created || manifest->cwd != after->manifest.cwd) continue;
+    if (!manifest || manifest->created >= now->created || manifest->cwd != now->cwd) continue;
     const auto predicted = lab::read_kept_batch_sizes(one, manifest->id);
-    const auto ratio = predicted ? predicted_ratio(*predicted, *after->manifest.batch_size) : std::nullopt;
+    const auto ratio = predicted ? predicted_ratio(*predicted, *now->batch_size) : std::nullopt;
     if (!ratio) continue;
-    const auto before = read_ran(one);
-    const auto step = before ? judged_size(*before, *after) : std::unexpected(std::string());
+    const auto before = read_ran(one), after = read_ran(bundle);  // with all their texts
+    const auto step = before && after ? judged_size(*before, *after) : std::unexpected(std::string());
     if (!step) continue;
-    Record foretold = about_size(Event::predicted, manifest->id, after->manifest),
-           seen = about_size(Event::seen, manifest->id, after->manifest);
+    Record foretold = about_size(Event::predicted, manifest->id, *now), seen = about_size(Event::seen, manifest->id, *now);
     foretold.method = kReplay;
     foretold.ratio = ratio;
-    seen.after = after->manifest.id;
+    seen.after = now->id;
     seen.ratio = step->ratio;
     seen.step_was = step->was;
     seen.step = step->now;
