@@ -156,7 +156,7 @@ inline constexpr std::array<CommandSpec, 19> kCommands{{
     {command::kPredict, "uri?", "started runId? message?"},
     {command::kWhatIf, "uri?", "started message?"},
     {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},
-    {command::kApplied, "profile? kind? uri?", "kept message?"},
+    {command::kApplied, "profile? kind? uri? blocks?", "kept message?"},
     {command::kSilence, "profile? kind? uri?", "silenced message?"},
     {command::kTellAgain, "all?", "told asked? message?"},
     {command::kHintUnit, "unit?", "unit"},

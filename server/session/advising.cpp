@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "annotator/advice/edits/edits.h"
@@ -49,7 +51,7 @@ std::string stamp_of_advice(const fs::path& bundle) {
   return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle)) + " " + stamp_of(lab::kept_checkpoints(bundle));
 }
 
-// What a command of ours is told of a hint.
+// What a command of ours is told of a change.
 Json argument_of(const Document& document, const Suggestion& of) {
   return {{"uri", document.uri()}, {"profile", of.bundle.filename().string()}, {"kind", of.change.kind}};
 }
@@ -67,7 +69,7 @@ bool shows(const Document& document, const fs::path& file) {
 struct Advising::Edited {
   Here here;
   Suggestion change;
-  advice::Sources sources;
+  std::shared_ptr<const advice::Sources> sources;  // null where none could be read
   std::expected<advice::Edits, advice::NoEdit> edits;
 };
 
@@ -112,9 +114,13 @@ void Advising::looked(const std::vector<fs::path>& bundles, Result<Read> read) {
 }
 
 // Of an edited line nothing is shown any more.
-std::optional<Suggestion> Advising::known(const std::string& profile, const std::string& kind) const {
+std::optional<Suggestion> Advising::known(const std::string& profile, const std::string& kind,
+                                          const std::vector<std::string>& blocks) const {
   for (const auto& [bundle, known] : known_) {
     if (bundle.filename().string() != profile) continue;
+    const auto choice = std::ranges::find(known.checkpoints, blocks, [](const Suggestion& one) { return one.change.modules; });
+    if (choice != known.checkpoints.end()) return *choice;
+    if (!blocks.empty()) continue;
     if (auto found = of_kind(known.suggestions, kind)) return found;
   }
   return std::nullopt;
@@ -124,8 +130,12 @@ void Advising::applied(const Json& argument, protocol::Reply reply) {
   const Reader reader(argument);
   const auto kind = reader.maybe("kind"), profile = reader.maybe("profile");
   const std::string wanted = kind ? kind->string() : "", of = profile ? profile->string() : "";
+  std::vector<std::string> blocks;
+  if (const auto given = reader.maybe("blocks")) {
+    for (const Reader& block : given->items()) blocks.push_back(block.string());
+  }
   if (auto error = reader.error()) return reply(std::unexpected(*error));
-  const std::optional<Suggestion> found = known(of, wanted);
+  const std::optional<Suggestion> found = known(of, wanted, blocks);
   if (!found) return reply(Json{{"kept", false}, {"message", "No such change is recommended."}});
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   loop_.work([suggestion = *found] { return lab::keep_applied(suggestion); },
@@ -176,34 +186,33 @@ void Advising::closed(const std::string& uri) {
   client_.diagnose(uri, kPart, Json::array());
 }
 
-std::vector<Advising::Here> Advising::here(const Document& document) const {
+std::vector<Advising::Here> Advising::standing(const std::vector<Suggestion>& all, const Document& document, bool hinted) const {
   std::vector<Here> found;
   if (!document.in_step()) return found;
   const Places places(document.text(), document.lines(), client_.can.encoding);
-  for (const Suggestion& one : shown_) {
+  for (const Suggestion& one : all) {
     if (!shows(document, one.file)) continue;
-    if (const auto range = advice::range_now(one.at, document.text())) found.push_back({one, places.to_client(*range)});
+    if (const auto range = advice::range_now(one.at, document.text())) found.push_back({one, places.to_client(*range), hinted});
   }
   return found;
 }
 
+std::vector<Advising::Here> Advising::here(const Document& document) const {
+  return standing(shown_, document, true);
+}
+
 std::vector<Advising::Here> Advising::choices(const Document& document) const {
-  std::vector<Here> found;
-  const auto known = document.in_step() && document.profile() ? known_.find(document.profile()->folder) : known_.end();
-  if (known == known_.end()) return found;
-  const Places places(document.text(), document.lines(), client_.can.encoding);
-  for (const Suggestion& one : known->second.checkpoints) {
-    if (!shows(document, one.file)) continue;
-    if (const auto range = advice::range_now(one.at, document.text())) found.push_back({one, places.to_client(*range), false});
-  }
-  return found;
+  const auto known = document.profile() ? known_.find(document.profile()->folder) : known_.end();
+  return known == known_.end() ? std::vector<Here>{} : standing(known->second.checkpoints, document, false);
 }
 
 std::optional<features::Lens> Advising::lens(const Document& document) const {
   const std::vector<Here> found = choices(document);
   if (found.empty()) return std::nullopt;
-  const Here& best = found.front();
-  return features::Lens{.line = best.range.start.line, .title = features::checkpoint_lens(best.suggestion.change), .command = {}};
+  const Suggestion& best = found.front().suggestion;
+  const auto range = advice::range_now(best.at, document.text());
+  return range ? std::optional(features::Lens{.line = range->begin.line, .title = features::checkpoint_lens(best.change), .command = {}})
+               : std::nullopt;
 }
 
 Json Advising::diagnostic(const Here& here) const {
@@ -245,11 +254,7 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
     if (const Document* shown = document_of(one.suggestion.file)) open.emplace_back(one.suggestion.file, shown->text());
   }
   for (const auto& [name, other] : workspace_.documents) open.emplace_back(other.path(), other.text());
-  auto edit = [there = std::move(there), open = std::move(open), trusted = workspace_.trusted] {
-    std::vector<Edited> all;
-    for (const Here& here : there) std::ranges::move(edited(here, open, trusted), std::back_inserter(all));
-    return all;
-  };
+  auto edit = [there = std::move(there), open = std::move(open), trusted = workspace_.trusted] { return edited(there, open, trusted); };
   auto held = std::make_shared<protocol::Reply>(std::move(reply));
   loop_.work(std::move(edit),
              [this, held, uri, version = document->version(), list = std::move(list)](Result<std::vector<Edited>> done) mutable {
@@ -265,16 +270,27 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
              });
 }
 
-std::vector<Advising::Edited> Advising::edited(const Here& here, const Open& open, bool trusted) {
+std::vector<Advising::Edited> Advising::edited(const std::vector<Here>& there, const Open& open, bool trusted) {
   const Error untrusted{ErrorCode::unsupported, "The workspace is not trusted, and other files have to be read for it", {}};
-  auto sources = trusted ? advice::read_sources(here.suggestion.bundle) : Result<advice::Sources>(std::unexpected(untrusted));
-  for (const auto& [path, text] : sources ? open : Open{}) advice::open_in_editor(*sources, path, text);
+  std::map<fs::path, Result<std::shared_ptr<const advice::Sources>>> read;  // by bundle: several changes are of one
+  const auto sources_of = [&](const fs::path& bundle) -> Result<std::shared_ptr<const advice::Sources>> {
+    if (!trusted) return std::unexpected(untrusted);
+    auto sources = advice::read_sources(bundle);
+    if (!sources) return std::unexpected(sources.error());
+    for (const auto& [path, text] : open) advice::open_in_editor(*sources, path, text);
+    return std::make_shared<const advice::Sources>(*std::move(sources));
+  };
   std::vector<Edited> all;
-  for (Suggestion& change : advice::with_instead(here.suggestion)) {
-    Edited made{.here = here, .change = std::move(change), .sources = sources.value_or(advice::Sources{}), .edits = {}};
-    if (sources) made.edits = advice::edits_of(made.change.change.parts, made.sources);
-    if (!sources) made.edits = std::unexpected(advice::NoEdit{.reason = sources.error().message, .by_hand = {}});
-    all.push_back(std::move(made));
+  for (const Here& here : there) {
+    const fs::path& bundle = here.suggestion.bundle;
+    if (!read.contains(bundle)) read.emplace(bundle, sources_of(bundle));
+    const auto& sources = read.at(bundle);
+    for (Suggestion& change : advice::with_instead(here.suggestion)) {
+      Edited made{.here = here, .change = std::move(change), .sources = sources.value_or(nullptr), .edits = {}};
+      if (sources) made.edits = advice::edits_of(made.change.change.parts, *made.sources);
+      if (!sources) made.edits = std::unexpected(advice::NoEdit{.reason = sources.error().message, .by_hand = {}});
+      all.push_back(std::move(made));
+    }
   }
   return all;
 }
@@ -313,10 +329,12 @@ Json Advising::apply(const Document& document, const Edited& edited) const {
     action["disabled"] = {{"reason", advice::sentence(edited.edits.error())}};
     return action;
   }
+  Json argument = argument_of(document, edited.change);
+  if (!edited.here.hinted) argument["blocks"] = edited.change.change.modules;
   action["command"] = {
-      {"title", "Keep in the ledger"}, {"command", protocol::command::kApplied}, {"arguments", {argument_of(document, edited.change)}}};
+      {"title", "Keep in the ledger"}, {"command", protocol::command::kApplied}, {"arguments", Json::array({std::move(argument)})}};
   const auto open = [&](const fs::path& file) { return shows(document, file) ? &document : document_of(file); };
-  action["edit"] = workspace_edit(*edited.edits, edited.sources, open, client_.can);
+  action["edit"] = workspace_edit(*edited.edits, *edited.sources, open, client_.can);
   return action;
 }
 

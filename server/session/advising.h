@@ -74,12 +74,15 @@ class Advising {
   using Open = std::vector<std::pair<std::filesystem::path, std::string>>;  // texts as editors have them
 
   void looked(const std::vector<std::filesystem::path>& bundles, Result<Read> read);
-  std::optional<advice::Suggestion> known(const std::string& profile, const std::string& kind) const;
+  // `blocks`: of a choice of those to checkpoint; empty: of what is recommended.
+  std::optional<advice::Suggestion> known(const std::string& profile, const std::string& kind,
+                                          const std::vector<std::string>& blocks) const;
   Document* document_of(const std::filesystem::path& file) const;
   Json diagnostic(const Here& here) const;
   std::vector<Here> here(const Document& document) const;
   std::vector<Here> choices(const Document& document) const;  // of blocks to checkpoint
-  static std::vector<Edited> edited(const Here& here, const Open& open, bool trusted);
+  std::vector<Here> standing(const std::vector<advice::Suggestion>& all, const Document& document, bool hinted) const;
+  static std::vector<Edited> edited(const std::vector<Here>& there, const Open& open, bool trusted);
   Json apply(const Document& document, const Edited& edited) const;
   std::optional<Json> verify(const Document& document, const Edited& edited) const;
   Json silence(const Document& document, const Edited& edited) const;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -98,6 +99,12 @@ def test_the_timeline_plans_what_to_checkpoint(client: Client, tmp_path: Path) -
     assert SCRIPT.splitlines()[at["line"]] == "            x = block(x)"
     assert actions and all(" → " in one["title"] and "memory " in one["title"] and "edit" in one for one in actions)
     assert lens["command"]["title"].split(": checkpoint ")[1] == actions[0]["title"].removeprefix("Apply: Checkpoint ").split(":")[0]
+
+    # What was made is kept, as that choice: the next profile tells what came of it.
+    command = actions[-1]["command"]
+    assert client.command(command["command"], *command["arguments"]) == {"kept": True}
+    (kept,) = [json.loads(line) for line in (tmp_path / ".hotlens/ledger.jsonl").read_text().splitlines() if '"applied"' in line]
+    assert kept["kind"] == "checkpoint" and "checkpoint(" in kept["edits"][0]["text"]
 
     # A page in a browser starts nothing.
     page = Page(Address(client.command("hotlens.server.openTimeline", {"browser": True})["url"]))
