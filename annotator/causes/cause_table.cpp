@@ -27,6 +27,10 @@ const std::array<CauseRow, profile::kCauses> kCauseTable = {{
      "the device idles before the first or after the last event of the host"},
 }};
 
+std::string_view words_on_path(Cause cause) {
+  return cause == Cause::communication ? "communication, also what is hidden" : words_of(cause, true);
+}
+
 std::string_view words_of(Cause cause, bool has_device) {
   const CauseRow& row = kCauseTable[static_cast<std::size_t>(cause)];
   return has_device ? row.with_device : row.alone;

@@ -186,7 +186,7 @@ void put_shortens(Json& details, const Subject& subject) {
   }
   std::ranges::stable_sort(sums, std::ranges::greater{}, &std::pair<Ns, profile::Cause>::first);
   Json rows = Json::array();
-  for (const auto& [time, cause] : sums) rows.push_back({{"what", causes::words_of(cause, true)}, {"time", time.count()}});
+  for (const auto& [time, cause] : sums) rows.push_back({{"what", causes::words_on_path(cause)}, {"time", time.count()}});
   if (!rows.empty()) details["shortens"] = std::move(rows);
 }
 

@@ -57,5 +57,8 @@ export function shortensPart(shortens: Details['shortens'] = []): HTMLElement[] 
         element('td', { text: `${time(ns)}  ${percent(ns / whole)} of the step` }),
       ),
     );
-  return [element('h2', { text: 'What would shorten the step' }), element('table', { class: 'times spent' }, ...rows)];
+  return [
+    element('h2', { text: 'On the critical path: what would shorten the step' }),
+    element('table', { class: 'times spent' }, ...rows),
+  ];
 }

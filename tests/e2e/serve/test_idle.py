@@ -133,6 +133,7 @@ def test_a_level_shows_what_of_it_lies_on_the_critical_path(gaps: Page) -> None:
     assert 0 < inner["time"] < path["time"]
     shortens = times(gaps.ask("details", path=[])["shortens"])
     assert sum(shortens.values()) == 10_000_000
+    assert "exposed communication" not in shortens, "a path has what is hidden too, and the verdict's number is another one"
     assert "shortens" not in gaps.ask("details", path=["forward"])
 
 
