@@ -8,6 +8,7 @@ from typing import Any
 
 from .tensors import Known, Role
 
+PREFIX = "hotlens."
 BEGIN, END, OWN = "hotlens.begin", "hotlens.end", "hotlens.own"  # ranges in the trace
 # Around an operator that gets a number for a tensor: Python made a tensor of it before the interception, and one is made anew.
 TWICE = "hotlens.twice#"  # and the bytes
