@@ -83,7 +83,7 @@ run_quick_recorder() { product && tests -n 2 tests/recorder/test_steps.py tests/
 run_quick_lsp() { product && tests -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }
 run_quick_page() { packages editor_clients/timeline && (cd editor_clients/timeline && npm run --silent check && npm test --silent >/dev/null); }
 run_cli() { product && beside tests/e2e/cli; }
-run_mcp() { product && beside tests/e2e/mcp; }
+run_mcp() { product && packages tests/e2e/mcp && beside tests/e2e/mcp; }
 run_lab() { product && beside tests/e2e/lab; }
 run_timeline() {
   product && beside tests/e2e/serve && bash tests/e2e/timeline/run.sh build/release/bin/hotlens build/editors/neovim/bin/nvim
