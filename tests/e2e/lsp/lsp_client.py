@@ -57,9 +57,12 @@ def text_of(label: Any) -> str:
 
 
 class Client:
-    def __init__(self, *, cwd: Path, env: dict[str, str] | None = None, arguments: tuple[str, ...] = ("--stdio",)) -> None:
+    def __init__(
+        self, *, cwd: Path, env: dict[str, str] | None = None, arguments: tuple[str, ...] = ("--stdio",), through: tuple[str, ...] = ()
+    ) -> None:
+        """`through`: a program that starts the server, with its arguments."""
         self.process = subprocess.Popen(
-            [SERVER, "lsp", *arguments],
+            [*through, SERVER, "lsp", *arguments],
             cwd=cwd,
             env={**os.environ, **(env or {})},
             stdin=subprocess.PIPE,
