@@ -23,7 +23,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr Rounds kEditRounds{.least = 5, .most = 31, .within = milliseconds(5'000)};
-constexpr Rounds kQuickRounds{.least = 5, .most = 31, .within = milliseconds(400)};
+constexpr Rounds kQuickRounds{.least = 5, .most = 31, .within = milliseconds(250)};
 constexpr milliseconds kLongestQuick{5'000};     // of one replay, while somebody types
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model is larger
 // What such ratios are off by (tests/bench/edits.py), as a fraction.

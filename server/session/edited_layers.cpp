@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using format::readable;
 using protocol::Json;
 
-constexpr std::chrono::milliseconds kPause{150};  // after the last keystroke; the next one ends what began
+constexpr std::chrono::milliseconds kPause{120};  // after the last keystroke; the next one ends what began
 constexpr std::chrono::seconds kKeptFor{60};
 constexpr std::size_t kMostKept = 32;
 constexpr int kMostFailures = 3;  // of the same kind in a row: the step cannot be replayed

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The fallback for clients that do not watch files; it reads a few folder entries on the pool.
-constexpr std::chrono::seconds kPollEvery{1};
+constexpr std::chrono::milliseconds kPollEvery{400};
 
 bool lies_in(const fs::path& file, const std::vector<fs::path>& folders) {
   return std::ranges::any_of(folders, [&](const fs::path& folder) { return std::ranges::mismatch(folder, file).in1 == folder.end(); });

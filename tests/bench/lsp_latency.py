@@ -10,6 +10,7 @@ server:
   network of examples/ and on the generated file;
 - hint requests (whole file, and a screen) on the generated file with every hint shown: quiet, while a profile loads, after an edit;
   the marks and the document symbols of the whole file after an edit;
+- a new profile on disk to the refresh of hints, where the client watches no files (the server looks again and again) and where it does;
 - with --trace, alone: what a person asks of such a file (hints of a screen, hover, lenses, actions) while that trace is read.
 
 Needs HOTLENS_BIN and HOTLENS_TEST_PYTHON.
@@ -222,6 +223,30 @@ def after_edits(client: Client, uri: str, first: int, edits: int, method: str = 
     return samples
 
 
+def new_profiles(folder: Path, bundle: Path, watched: bool, count: int = 25) -> list[float]:
+    """From a profile's coming to the refresh, in ms. `watched`: the client says at once that it came, so what is left is reading it."""
+    client = Client(cwd=folder)
+    client.initialize([folder])
+    uri = client.open(folder / "train.py")
+    client.hints_when_known(uri)
+    samples, copies = [], []
+    for n in range(count):
+        copies.append(bundle.parent / f"2999{n:04d}T000000Z-aaaaaa")
+        shutil.copytree(bundle, folder / "coming")
+        time.sleep(0.037 * (n % 11))  # at any moment between two looks
+        refreshes = len(client.messages("workspace/inlayHint/refresh"))
+        (folder / "coming").rename(copies[-1])
+        came = time.perf_counter()
+        if watched:
+            client.notify("workspace/didChangeWatchedFiles", {"changes": []})
+        client.wait(lambda before=refreshes: len(client.messages("workspace/inlayHint/refresh")) > before)
+        samples.append((time.perf_counter() - came) * 1000)
+    client.kill()
+    for copy in copies:
+        shutil.rmtree(copy)
+    return samples
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=1000)
@@ -245,6 +270,9 @@ def main() -> None:
         record(example)
         report_first_hint(example, "model.py", "example")
         report_first_hint(folder, "train.py", f"{LINES} lines")
+
+        print("a new profile to its hints    ", quantiles(new_profiles(folder, bundle, watched=False)))
+        print("  of it reading and binding   ", quantiles(new_profiles(folder, bundle, watched=True)))
 
         for percent, what in ((1, "lines of at least 1 %"), (0, "every line")):
             report_requests(folder, bundle, percent, what, requests)
