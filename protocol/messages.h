@@ -41,6 +41,7 @@ inline constexpr std::string_view kShowHotLines = "hotlens/showHotLines";
 inline constexpr std::string_view kPrompt = "hotlens/prompt";
 inline constexpr std::string_view kChoose = "hotlens/choose";
 inline constexpr std::string_view kShowLog = "hotlens/showLog";
+inline constexpr std::string_view kOutput = "hotlens/output";
 inline constexpr std::string_view kTimelineProfiles = "hotlens/timeline/profiles";
 inline constexpr std::string_view kTimelineOverview = "hotlens/timeline/overview";
 inline constexpr std::string_view kTimelineLevel = "hotlens/timeline/level";
@@ -97,7 +98,7 @@ inline constexpr std::string_view kOpenTimeline = "hotlens.server.openTimeline";
 
 inline constexpr std::string_view kStateKeys = "profile? loading running runId? message? chosen? baseline?";
 
-inline constexpr std::array<MessageSpec, 12> kMessages{{
+inline constexpr std::array<MessageSpec, 13> kMessages{{
     {message::kHints, Sender::client, Kind::request, "textDocument range?", "version hints"},
     {message::kHeat, Sender::client, Kind::request, "textDocument", "version marks"},
     {message::kHeatChanged, Sender::server, Kind::notification, "", ""},
@@ -110,6 +111,7 @@ inline constexpr std::array<MessageSpec, 12> kMessages{{
     {message::kPrompt, Sender::server, Kind::request, "title value message?", "value"},
     {message::kChoose, Sender::server, Kind::request, "title message? choices", "index"},
     {message::kShowLog, Sender::server, Kind::notification, "", ""},
+    {message::kOutput, Sender::server, Kind::notification, "text begins?", ""},
 }};
 
 // Those of TIMELINE.md, where a result that is long is told in words.

@@ -195,7 +195,10 @@ class Supervisor {
   }
 
   void read_output(Fd& fd, LineSplitter& lines, bool is_error) {
-    read_all(fd, [&](std::string_view bytes) { lines.feed(bytes, [&](std::string_view line) { on_line(line, is_error); }); });
+    read_all(fd, [&](std::string_view bytes) {
+      if (observer_.written) observer_.written(bytes, is_error);
+      lines.feed(bytes, [&](std::string_view line) { on_line(line, is_error); });
+    });
   }
 
   void on_line(std::string_view line, bool is_error) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,8 @@ std::string how_ended(const RunEnd& end);
 struct Observer {
   std::function<void(const Progress&)> progress;
   std::function<void(const OutputLine&)> output;
-  std::function<void(const RunEnd&)> end;  // exactly once, last
+  std::function<void(std::string_view bytes, bool is_error)> written;  // the same, as it came
+  std::function<void(const RunEnd&)> end;                              // exactly once, last
 };
 
 // Runs to the end in this thread. SIGINT, SIGTERM and SIGHUP to us go to the child (a second one kills it) and make it `cancelled`.

@@ -79,6 +79,7 @@ ClientCapabilities read_capabilities(const Json& all) {
           .show_document = yes(all, "window/showDocument/support"),
           .message_actions = at(all, "window/showMessage/messageActionItem").is_object(),
           .dialogs = yes(own, "dialogs"),
+          .output = yes(own, "output"),
           .symbol_trees = yes(all, "textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
           .register_symbols = yes(all, "textDocument/documentSymbol/dynamicRegistration"),
           .calls = yes(own, "calls"),

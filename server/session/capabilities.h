@@ -35,6 +35,7 @@ struct ClientCapabilities {
   bool show_document = false;
   bool message_actions = false;   // a message may have buttons
   bool dialogs = false;           // …dialogs: it answers `hotlens/prompt` and understands `hotlens/showLog`
+  bool output = false;            // …output: it shows what a script prints, from `hotlens/output`
   bool symbol_trees = false;      // it shows document symbols inside each other, with details
   bool register_symbols = false;  // …and asks again where the provider is registered again
   bool calls = false;             // …calls: it lists what `hotlens.server.calls` answers

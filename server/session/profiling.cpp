@@ -58,7 +58,7 @@ Json not_started(const std::string& message) {
 }
 
 Profiling::Profiling(Loop& loop, Client& client, Workspace& workspace, Events events)
-    : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), marks_(client, workspace) {}
+    : loop_(loop), client_(client), workspace_(workspace), events_(std::move(events)), marks_(client, workspace), output_(client, loop) {}
 
 std::optional<std::int64_t> Profiling::running() const {
   return run_ ? std::optional(run_->id) : std::nullopt;
@@ -156,6 +156,15 @@ Json Profiling::start(Active& run, const Plan& plan) {
   if (!plan.unsaved.empty() && !run.asked.saved) client_.show(MessageType::info, unsaved_words(plan.unsaved));
   run.progress =
       std::make_unique<ProgressReport>(client_, loop_, "hotlens-run-" + std::to_string(run.id), "Profiling " + shortened(command_line));
+  output_.begin(command_line);
+  run.began = std::chrono::steady_clock::now();
+  run.run = runs::start(plan.request, observer(run));
+  Json started{{"started", true}, {"runId", run.id}, {"command", plan.request.argv}};
+  if (!plan.script.empty()) started["script"] = plan.script.string();
+  return started;
+}
+
+runs::Observer Profiling::observer(Active& run) {
   const auto on_strand = [this, id = run.id](auto handler) {
     return [this, id, handler](const auto& value) {
       loop_.post([this, id, handler, value] {
@@ -163,13 +172,17 @@ Json Profiling::start(Active& run, const Plan& plan) {
       });
     };
   };
-  run.began = std::chrono::steady_clock::now();
-  run.run = runs::start(
-      plan.request,
-      {.progress = on_strand(&Profiling::on_progress), .output = on_strand(&Profiling::on_output), .end = on_strand(&Profiling::on_end)});
-  Json started{{"started", true}, {"runId", run.id}, {"command", plan.request.argv}};
-  if (!plan.script.empty()) started["script"] = plan.script.string();
-  return started;
+  runs::Observer observer{.progress = on_strand(&Profiling::on_progress), .end = on_strand(&Profiling::on_end)};
+  if (!client_.can.output) {
+    observer.output = on_strand(&Profiling::on_output);
+    return observer;
+  }
+  observer.written = [this, id = run.id](std::string_view bytes, bool is_error) {
+    loop_.post([this, id, text = std::string(bytes), is_error] {
+      if (run_ && run_->id == id) output_.write(text, is_error);
+    });
+  };
+  return observer;
 }
 
 void Profiling::on_progress(Active& run, const runs::Progress& progress) {
@@ -256,6 +269,7 @@ void Profiling::bundle_read() {
 }
 
 void Profiling::finish(const std::string& said) {
+  output_.end(message_.empty() ? said : message_);
   run_->progress->end(said);
   run_.reset();
   events_.changed();

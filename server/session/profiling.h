@@ -18,6 +18,7 @@
 #include "server/session/loop.h"
 #include "server/session/plan.h"
 #include "server/session/progress_report.h"
+#include "server/session/script_output.h"
 #include "server/session/workspace.h"
 
 namespace hotlens::session {
@@ -96,6 +97,7 @@ class Profiling {
   void on_progress(Active& run, const runs::Progress& progress);
   void tell_time(Active& run);  // again and again
   void on_output(Active& run, const runs::OutputLine& line);
+  runs::Observer observer(Active& run);
   void on_end(Active& run, const runs::RunEnd& end);
   void fail(Active& run, const runs::RunEnd& end);
   void finish(const std::string& said);  // there is no run afterwards
@@ -105,6 +107,7 @@ class Profiling {
   Workspace& workspace_;
   Events events_;
   FailureMarks marks_;
+  ScriptOutput output_;
   std::optional<Active> run_;
   std::int64_t last_ = 0;
   std::string message_;

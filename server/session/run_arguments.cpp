@@ -22,7 +22,7 @@ constexpr const char* kLog = "log";
 
 void RunArguments::refused(const ProfileArguments& asked, const std::string& message) {
   std::vector<Client::Choice> choices{{"Set arguments…", kSet}};
-  if (client_.can.dialogs) choices.push_back({"Show log", kLog});
+  if (client_.can.dialogs) choices.push_back({client_.can.output ? "Show output" : "Show log", kLog});
   client_.ask(MessageType::error, message, std::move(choices), [this, asked](const std::string& id) {
     if (id == kLog) return client_.notify(protocol::message::kShowLog, Json::object());
     find(asked, [this, asked](const Target& target, const Held&) { prompt(asked, target, target.arguments, ""); }, nobody());

@@ -23,6 +23,7 @@ import { ProfileRequests, RUNNING } from './profile_request';
 import { RunProgress } from './progress';
 import { findPython, foundPythons, type Found } from './python';
 import { findServer, isServer, probeByVersion, type NoServer, type Server } from './server';
+import { ScriptTerminal } from './script_terminal';
 import { SERVER_CALLS, SERVER_DESCRIBE, SERVER_PROFILE, SERVER_TIMELINE } from './server_commands';
 import { StatusItem, type ProfileState } from './status';
 import { NOTIFICATIONS, Timeline, type TimelineServer } from './timeline';
@@ -46,6 +47,7 @@ const OWN_MESSAGES: StaticFeature = {
         heat: true,
         calls: true,
         clipboard: true,
+        output: true,
         showTimeline: { commandLinks: true, compare: true },
       },
     };
@@ -66,6 +68,7 @@ export class Client implements vscode.Disposable, TimelineServer {
   private readonly heat = new Heat(async (uri) => this.running?.sendRequest('hotlens/heat', { textDocument: { uri } }));
   private readonly status = new StatusItem();
   private readonly requests = new ProfileRequests();
+  private readonly output = new ScriptTerminal();
   private state: ProfileState | undefined;
   private folder: vscode.WorkspaceFolder | undefined; // that somebody looked at last
   private readonly looks = vscode.window.onDidChangeActiveTextEditor(() => this.lookedAtChanged());
@@ -100,6 +103,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     this.looks.dispose();
     this.status.dispose();
     this.heat.dispose();
+    this.output.dispose();
     this.hotTree.dispose();
     this.timeline.highlight.dispose();
     void this.stop();
@@ -132,6 +136,11 @@ export class Client implements vscode.Disposable, TimelineServer {
     const wanted = isOurs(document) && vscode.workspace.isTrusted && profilesOnSave(document.uri) && !this.requests.isSaving();
     if (wanted && this.running !== undefined)
       void vscode.commands.executeCommand(SERVER_PROFILE, { uri: document.uri.toString(), saved: true });
+  }
+
+  // What the script printed; before it printed anything, what the server says.
+  showOutput(): void {
+    if (!this.output.show()) this.log.show();
   }
 
   // The answer to hotlens/hotLines for what somebody looks at.
@@ -193,7 +202,8 @@ export class Client implements vscode.Disposable, TimelineServer {
     client.onNotification('hotlens/heatChanged', () => this.heat.refresh());
     client.onRequest('hotlens/prompt', askForLine);
     client.onRequest('hotlens/choose', askForChoice);
-    client.onNotification('hotlens/showLog', () => this.log.show());
+    client.onNotification('hotlens/showLog', () => this.showOutput());
+    client.onNotification('hotlens/output', (params) => this.output.receive(params));
     client.onNotification('hotlens/showHotLines', () => void vscode.commands.executeCommand('hotlens.hotLines'));
     try {
       await client.start();

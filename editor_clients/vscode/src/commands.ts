@@ -58,6 +58,7 @@ export function registerCommands(client: Client, reports: Reports, log: vscode.L
     vscode.commands.registerCommand('hotlens.report', () => withProfile(client, (shown) => reports.show(shown))),
     vscode.commands.registerCommand('hotlens.export', () => withProfile(client, exportProfile)),
     vscode.commands.registerCommand('hotlens.restart', () => client.restart()),
+    vscode.commands.registerCommand('hotlens.showOutput', () => client.showOutput()),
     vscode.commands.registerCommand('hotlens.showLog', () => log.show()),
   ];
 }

@@ -23,7 +23,6 @@ export class StatusItem implements vscode.Disposable {
 
   constructor() {
     this.item.name = 'Hotlens';
-    this.item.command = 'hotlens.showLog';
   }
 
   show(state: ProfileState): void {
@@ -32,12 +31,13 @@ export class StatusItem implements vscode.Disposable {
     this.item.text = state.running
       ? `$(sync~spin) ${vscode.l10n.t('Profiling')}`
       : `$(flame) ${vscode.l10n.t('{0}/step', time ?? '')}${state.chosen === undefined ? '' : ` ${vscode.l10n.t('(older profile)')}`}`;
+    this.item.command = state.running ? 'hotlens.showOutput' : 'hotlens.showLog';
     this.item.tooltip = [
       state.message,
       state.profile?.id,
       state.profile?.torch && `torch ${state.profile.torch}`,
       state.baseline && vscode.l10n.t('against {0}', state.baseline),
-      vscode.l10n.t('Click for the log'),
+      state.running ? vscode.l10n.t('Click to see what the script prints') : vscode.l10n.t('Click for the log'),
     ]
       .filter((line) => line !== undefined && line !== '')
       .join('\n');

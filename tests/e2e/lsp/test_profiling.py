@@ -18,6 +18,7 @@ Start = Callable[..., Client]
 PROFILE, CANCEL = "hotlens.server.profile", "hotlens.server.cancel"
 QUICK = {"python": PYTHON, "profile": {"warmup": 1, "steps": 2, "args": ["--epochs", "1"]}}
 RUN_LIMIT = 90.0
+TERMINAL = {**RICH, "experimental": {"hotlens": {"protocolVersion": 1, "output": True}}}
 
 HANGS = """
 import signal, sys, time, torch
@@ -264,6 +265,21 @@ def test_a_flood_of_output_is_cut_and_the_server_answers(start: Start, tmp_path:
     client.command(CANCEL)
     client.wait(lambda: finished(client))
     assert len(client.messages("window/logMessage")) < 250
+
+
+def test_a_client_with_a_terminal_gets_the_output_as_it_was_printed(start: Start, tmp_path: Path) -> None:
+    colours = "\\x1b[32mgreen\\x1b[0m"
+    (tmp_path / "bars.py").write_text(f"import sys\nsys.stdout.write('{colours} 10%\\r20% é█\\n')\nsys.exit('no more')\n")
+    client = start()
+    client.initialize([tmp_path], capabilities=TERMINAL, options={"python": PYTHON})
+    client.command(PROFILE, {"script": "bars.py"})
+    client.wait(lambda: finished(client), RUN_LIMIT)
+    said = client.messages("hotlens/output")
+    assert [one.get("begins", False) for one in said] == [True] + [False] * (len(said) - 1)
+    text = "".join(one["text"] for one in said)
+    assert "bars.py\x1b[0m\n" in text and "\x1b[32mgreen\x1b[0m 10%\r20% é█\n" in text and "no more\n" in text
+    assert text.rstrip().removesuffix("\x1b[0m").endswith("bars.py ended with code 1 before a training step: `no more`")
+    assert not [m for m in client.messages("window/logMessage") if "20%" in m["message"]]
 
 
 def test_what_cannot_be_run_says_what_to_do(start: Start, tmp_path: Path) -> None:

@@ -295,6 +295,16 @@ function steps.report(texts)
   vim.api.nvim_feedkeys('q', 'xt', false)
 end
 
+function steps.printed(texts)
+  vim.cmd.Hotlens('output')
+  eventually('the output has not all texts', function()
+    local shown = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+    local has = function(text) return shown:find(text, 1, true) ~= nil end
+    return vim.bo.buftype == 'terminal' and vim.iter(texts):all(has), shown
+  end)
+  vim.api.nvim_feedkeys('q', 'xt', false)
+end
+
 function steps.export(format)
   local file = vim.fs.joinpath(workspace, 'hotlens.' .. format)
   vim.cmd.Hotlens({ args = { 'export', format, file } })

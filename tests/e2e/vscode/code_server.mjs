@@ -27,6 +27,7 @@ const QUIET = {
   'editor.autoClosingBrackets': 'never',
   'editor.wordBasedSuggestions': 'off',
   'editor.occurrencesHighlight': 'off',
+  'terminal.integrated.gpuAcceleration': 'off', // text that can be read from the page
 };
 
 const CHROMIUM_ARGS = [

@@ -38,6 +38,8 @@ const COMMANDS = {
   walkthrough: 'Welcome: Open Walkthrough...',
   report: 'Hotlens: Show Report',
   export: 'Hotlens: Export Profile…',
+  output: 'Hotlens: Show Output of the Script',
+  hidePanel: 'View: Hide Panel',
   view: 'Explorer: Focus on Hot Lines View',
 };
 
@@ -531,6 +533,15 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
         const shown = (await lines()).map(({ text }) => text).join('\n');
         return [texts.every((text) => shown.includes(text)), shown];
       });
+    },
+    async printed(texts) {
+      await runCommand('output');
+      await eventually('the terminal has not all texts', async () => {
+        const rows = await page.locator('.xterm-rows > div').allTextContents();
+        const shown = rows.join('\n').replace(/\u00a0/g, ' ');
+        return [texts.every((text) => shown.includes(text)), shown];
+      });
+      return () => runCommand('hidePanel');
     },
     async export(format) {
       await runCommand('export');

@@ -1,5 +1,5 @@
 -- :Hotlens profile | arguments | configuration | cancel | hot [pick] | next | previous | history | baseline [clear] | whatif | silenced [clear]
---   | interpreter | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | log
+--   | interpreter | calls | copy | unit [time | share | memory | throughput] | timeline [browser | text] | report | export FORMAT FILE | restart | output | log
 local M = {}
 
 local RESTART_TIMEOUT_MS = 3000
@@ -101,6 +101,7 @@ local SUBCOMMANDS = {
     with_client(function(client) require('hotlens.outputs').export(client, format, file) end)
   end,
   restart = restart,
+  output = function() require('hotlens.printed').open() end,
   log = function() require('hotlens.messages').open_log() end,
 }
 
@@ -125,7 +126,8 @@ local DOES = {
   { 'report', 'show the report of the profile' },
   { 'export', 'write the profile for other tools' },
   { 'restart', 'start the server again' },
-  { 'log', 'what the server and the script wrote' },
+  { 'output', 'what the script printed, as in a terminal' },
+  { 'log', 'what the server wrote' },
 }
 
 local function show_commands()

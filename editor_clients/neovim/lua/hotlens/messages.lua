@@ -73,7 +73,7 @@ end
 local COMMANDS = {
   arguments = ':Hotlens arguments',
   interpreter = ':Hotlens interpreter',
-  log = ':Hotlens log',
+  log = ':Hotlens output',
   line = ':Hotlens next',
   lines = ':Hotlens hot',
 }
