@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lsp"))
 from edits import EDITS, PYTHON, SOURCE, STRUCTURAL, record
 from lsp_client import RICH, Client, text_of

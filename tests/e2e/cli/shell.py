@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from warm import interpreter
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -14,7 +15,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def record(hotlens: Run, folder: Path, script: str, *options: str) -> None:
     """Profiles a script as `train.py` of the test's folder."""
     (folder / "train.py").write_text(script)
-    done = hotlens("run", "--python", os.environ["HOTLENS_TEST_PYTHON"], *options, "train.py")
+    done = hotlens("run", "--python", interpreter(), *options, "train.py")
     assert done.returncode == 0, done.stderr
 
 

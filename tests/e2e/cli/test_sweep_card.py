@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from shell import Run
+from warm import interpreter
 
 MODEL = """\
 import sys
@@ -83,7 +84,7 @@ def profiled(tmp_path: Path) -> Callable[..., None]:
 
     def run(text: str, *words: str) -> None:
         (tmp_path / "train.py").write_text(text)
-        command = [os.environ["HOTLENS_BIN"], "run", "--python", os.environ["HOTLENS_TEST_PYTHON"], "train.py", *words]
+        command = [os.environ["HOTLENS_BIN"], "run", "--python", interpreter(), "train.py", *words]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from scripts import SCRIPTS
+from warm import interpreter
 from worker import Worker
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +28,7 @@ def record(folder: Path, name: str, batch: int, *options: str) -> None:
     """One more profile of the script in the folder."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.py").write_text(SCRIPTS[name])
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", *options, f"{name}.py", str(batch)]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", *options, f"{name}.py", str(batch)]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

@@ -8,8 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HOTLENS, PYTHON
+from conftest import HOTLENS
 from test_whatif import PICTURES, WORDS, answer, changed, program, record, row
+from warm import interpreter
 
 HALVES = [
     (
@@ -40,7 +41,7 @@ CASES = {
 def record_two_sizes(folder: Path, script: str) -> int:
     folder.mkdir()
     (folder / "train.py").write_text(script)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "--batch-sizes", "6", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "--batch-sizes", "6", "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     peak: int = json.loads(gzip.decompress(program(folder).read_bytes()))["allocator"]["peak_bytes"]
     return peak
@@ -69,7 +70,7 @@ def test_a_profile_of_another_script_in_the_folder_is_no_second_size(tmp_path: P
     record(before, PICTURES)
     other = changed(PICTURES, [("batch_size=8", "batch_size=6")])
     (before / "other.py").write_text(other)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2"]
     subprocess.run([*command, "other.py"], cwd=before, check=True, capture_output=True)
     subprocess.run([*command, "train.py"], cwd=before, check=True, capture_output=True)
     assert "knows the step at batch size 8 alone" in row(answer(before, "list")["refused"], "accumulate")["reason"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, Done
+from warm import interpreter
 
 SCRIPT = """\
 import torch
@@ -61,7 +62,7 @@ def edited(changes: list[tuple[str, str]]) -> str:
 
 
 def record(folder: Path) -> None:
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
@@ -138,7 +139,7 @@ def test_an_edit_that_needs_torch_imports_it_and_the_script_runs(tmp_path: Path,
 def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(tmp_path: Path) -> None:
     script = SCRIPT.replace("for x, y in", "for part in (model,):\n    part.train()\nfor x, y in")
     (tmp_path / "train.py").write_text(script)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "1", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "1", "train.py"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     done = whatif(tmp_path, "batch_norm_eval", "--apply")
     assert done.returncode == 3
@@ -187,7 +188,7 @@ def seen_rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def recorded_again(folder: Path) -> str:
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stderr
 
 

@@ -13,6 +13,7 @@ import pytest
 from conftest import CACHE, HOTLENS, PYTHON, ROOT, Done
 from training import LOOP as TRAINING
 from training import recorded_peak
+from warm import interpreter
 
 MODELS = ROOT / "tests/bench/recompute_models.py"
 
@@ -52,7 +53,7 @@ for _ in range(20):
 
 
 def record(folder: Path, *script: str) -> None:
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", *script]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", *script]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, ask
 from training import LOOP, edit, predicted, record, recorded_peak
+from warm import interpreter
 from worker import Worker, op, program, tensor
 
 # Between its layers a function of its own: it keeps its input, a mask of its own, and the shape as numbers.
@@ -116,7 +117,7 @@ def test_edited_layers_beside_a_function_hold_what_the_edited_script_holds(recor
 def run_at(folder: Path, batch: int, *options: str) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text(GATED)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", *options, "train.py", str(batch)]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", *options, "train.py", str(batch)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 

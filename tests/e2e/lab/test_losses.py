@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON
+from warm import interpreter
 
 # In float64, so that another order of a sum is no other loss. A batch takes long to make, or workers would not be advised.
 SCRIPT = """\
@@ -53,7 +54,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("losses") / "work"
     folder.mkdir()
     (folder / "train.py").write_text(SCRIPT)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder
 

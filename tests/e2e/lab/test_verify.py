@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, Done
 from gated import SCRIPT as SCRIPT_GATED
+from warm import interpreter
 
 # Dropout is most of the step, so that taking it away is a gain beyond any noise.
 SCRIPT = """\
@@ -39,7 +40,7 @@ def ask(folder: Path, *arguments: str) -> Done:
 def profiled(folder: Path, script: str, *words: str) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text(script)
-    done = ask(folder, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py", *words)
+    done = ask(folder, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py", *words)
     assert done.returncode == 0, done.stderr
     return folder
 

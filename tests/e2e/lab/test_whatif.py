@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import CACHE, HOTLENS, PYTHON, Done
 from training import LOOP
+from warm import interpreter
 
 PICTURES = LOOP.format(
     model="""
@@ -144,7 +145,7 @@ def record(folder: Path, script: str) -> int:
     """The peak of the recorded step."""
     folder.mkdir()
     (folder / "train.py").write_text(script)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     document = json.loads(gzip.decompress(program(folder).read_bytes()))
     peak: int = document["allocator"]["peak_bytes"]
@@ -216,7 +217,7 @@ def test_what_the_recording_alone_tells_starts_from_the_same_step(tmp_path: Path
     """Without a program that can be replayed, the bounds of the recording are all there is."""
     script = "import torch\n" + REFUSED + PICTURES.replace("model(x)", "Twice.apply(model(x))")
     (tmp_path / "train.py").write_text(script)
-    subprocess.run([HOTLENS, "run", "--python", PYTHON, "train.py"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([HOTLENS, "run", "--python", interpreter(), "train.py"], cwd=tmp_path, check=True, capture_output=True)
     item = row(answer(tmp_path, "list")["items"], "fused_optimizer")
     assert item["method"] == "profile" and item["bound"]
     assert item["step_was_ns"] == pytest.approx(shown_step(tmp_path), rel=1e-6)

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from conftest import HOTLENS, PYTHON, ask
+from conftest import HOTLENS, ask
+from warm import interpreter
 
 LOOP = """
 import torch
@@ -28,7 +29,7 @@ for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):
 def record(folder: Path, text: str) -> None:
     folder.mkdir()
     (folder / "train.py").write_text(text)
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lsp_client import SERVER, Client
+from warm import interpreter
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
@@ -24,7 +25,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the residual network example and one profile of it. Shared: copy it before changing anything."""
     folder = tmp_path_factory.mktemp("recorded") / "resnet digits é"
     shutil.copytree(ROOT / "examples" / "resnet_digits", folder, ignore=shutil.ignore_patterns(".hotlens", "__pycache__"))
-    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py", "--epochs", "1"]
+    command = [SERVER, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py", "--epochs", "1"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return folder
 

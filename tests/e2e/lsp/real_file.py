@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp_client import SERVER
+from warm import interpreter
 
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
 
@@ -42,7 +43,7 @@ def profiled_copy(folder: Path) -> Path:
     model = folder / "gpt.py"
     model.write_text(outside_its_package(Path(source).read_text()))
     (folder / "train.py").write_text(TRAIN)
-    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "3", "train.py"]
+    command = [SERVER, "run", "--python", interpreter(), "--warmup", "1", "--steps", "3", "train.py"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return model
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import PYTHON, ROOT
 from lsp_client import RICH, SERVER, Client, uri_of
+from warm import interpreter
 
 Start = Callable[..., Client]
 Kinds = dict[str, tuple[float, float, float]]
@@ -241,7 +242,7 @@ def test_a_change_without_a_safe_edit_says_what_to_do_by_hand(start: Start, work
     folder = tmp_path / "two"
     folder.mkdir()
     (folder / "train.py").write_text(script)
-    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "2", "train.py"]
+    command = [SERVER, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     predict(folder, {"fused_optimizer": (0.8, 0.75, 0.85)})
     client, uri = opened(start, folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lsp_client import SERVER, Client
+from warm import interpreter
 
 Start = Callable[..., Client]
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
@@ -82,7 +83,7 @@ class Block(nn.Module):
 
 
 def record(folder: Path, script: str) -> None:
-    command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "3", script]
+    command = [SERVER, "run", "--python", interpreter(), "--warmup", "1", "--steps", "3", script]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from conftest import PYTHON
 from lsp_client import RICH, SERVER, Client
+from warm import interpreter
 
 SCRIPT = """\
 import torch
@@ -37,7 +38,7 @@ def test_a_layer_says_what_its_device_could_do_where_that_was_measured(start: Ca
     work.mkdir()
     (work / "train.py").write_text(SCRIPT)
     subprocess.run(
-        [SERVER, "run", "--python", PYTHON, "--steps", "2", "--warmup", "1", "train.py"], cwd=work, check=True, capture_output=True
+        [SERVER, "run", "--python", interpreter(), "--steps", "2", "--warmup", "1", "train.py"], cwd=work, check=True, capture_output=True
     )
     (manifest,) = work.glob(".hotlens/profiles/2*/manifest.json")
     told: dict[str, Any] = json.loads(manifest.read_text())

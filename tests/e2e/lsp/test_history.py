@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PYTHON
 from lsp_client import RICH, SERVER, Client
+from warm import interpreter
 
 Start = Callable[..., Client]
 SHOW, BASELINE, TIMELINE = (f"hotlens.server.{name}" for name in ("showProfile", "setBaseline", "openTimeline"))
@@ -46,7 +46,7 @@ def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slower")
     for repeat in (1, 16):
         (folder / "train.py").write_text(SCRIPT.replace("REPEAT", str(repeat)))
-        command = [SERVER, "run", "--python", PYTHON, "--warmup", "1", "--steps", "7", "train.py"]
+        command = [SERVER, "run", "--python", interpreter(), "--warmup", "1", "--steps", "7", "train.py"]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return folder
 

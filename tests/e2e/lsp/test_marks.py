@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from conftest import PYTHON
 from lsp_client import RICH, SERVER, Client, text_of
+from warm import interpreter
 
 Start = Callable[..., Client]
 SILENCE, TELL_AGAIN, TIMELINE = "hotlens.server.silence", "hotlens.server.tellAgain", "hotlens.server.openTimeline"
@@ -84,7 +85,7 @@ for step in range(30):
 def profiled(folder: Path, script: str, *options: str) -> Path:
     folder.mkdir()
     (folder / "train.py").write_text(script)
-    command = [SERVER, "run", "--python", PYTHON, "--warmup", "2", "--steps", "4", *options, "train.py"]
+    command = [SERVER, "run", "--python", interpreter(), "--warmup", "2", "--steps", "4", *options, "train.py"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return folder
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from lsp_client import SERVER, Client
+from warm import interpreter
 
 Start = Callable[..., Client]
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
@@ -151,7 +152,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
     def record(name: str, script: str) -> None:
         (folders[name] / "train.py").write_text(with_marks(script))
-        command = [SERVER, "run", "--python", PYTHON, "--warmup", "2", "--steps", "1", "train.py"]
+        command = [SERVER, "run", "--python", interpreter(), "--warmup", "2", "--steps", "1", "train.py"]
         subprocess.run(command, cwd=folders[name], check=True, stdout=subprocess.DEVNULL)
 
     with ThreadPoolExecutor(2) as pool:

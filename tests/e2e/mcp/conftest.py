@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+from warm import interpreter
 
 ROOT = Path(__file__).resolve().parents[3]
 HOTLENS = os.environ.get("HOTLENS_BIN", str(ROOT / "build/release/bin/hotlens"))
@@ -50,7 +51,7 @@ Session = Callable[..., Any]
 
 def record(folder: Path, repeat: int) -> None:
     (folder / "train.py").write_text(SCRIPT.replace("REPEAT", str(repeat)))
-    command = [HOTLENS, "run", "--python", PYTHON, "--warmup", "1", "--steps", "3", "train.py"]
+    command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "3", "train.py"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
