@@ -18,6 +18,7 @@ from typing import Any
 
 SERVER = os.environ["HOTLENS_BIN"]
 LIMIT = 20.0  # seconds; a hang is a failure, not a wait
+LOOK_EVERY = 0.1
 
 RICH: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -130,13 +131,13 @@ class Client:
 
     # Messages.
     def wait(self, what: Callable[[], Any], limit: float = LIMIT) -> Any:
-        """The first true value of `what()`, looked at after every message."""
+        """The first true value of `what()`, looked at after every message, and now and then: it may ask about a file."""
         end = time.monotonic() + limit
         with self.changed:
             while not (found := what()):
                 left = end - time.monotonic()
                 assert left > 0, f"nothing after {limit} s; seen: {[m['method'] for m in self.seen]}"
-                self.changed.wait(left)
+                self.changed.wait(min(left, LOOK_EVERY))
             return found
 
     def send(self, method: str, params: Any = None) -> int:
