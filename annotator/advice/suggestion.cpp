@@ -66,6 +66,10 @@ std::optional<source::Range> range_now(const LineMark& mark, std::string_view te
   return equal.size() == mark.of ? std::optional(equal[mark.nth]) : std::nullopt;
 }
 
+bool only_runs_tell(const Suggestion& suggestion) {
+  return suggestion.by_rule && !suggestion.at_best && !suggestion.change.time;
+}
+
 std::vector<Suggestion> with_instead(const Suggestion& suggestion) {
   std::vector<Suggestion> all{suggestion};
   for (const lab::WhatIf& change : suggestion.instead) {
@@ -92,7 +96,9 @@ bool frees_memory(const lab::WhatIf& change) {
 }
 
 double ratio_told(const Suggestion& suggestion) {
-  return suggestion.change.time ? suggestion.change.time->ratio : suggestion.at_best.value_or(1);
+  const lab::WhatIf& change = suggestion.change;
+  if (change.time) return change.time->ratio;
+  return suggestion.at_best.value_or(change.verified ? change.verified->time.ratio : 1);
 }
 
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
@@ -103,7 +109,7 @@ std::vector<Suggestion> worth_showing(std::vector<Suggestion> all) {
     const bool excluded = std::ranges::any_of(best, [&](const Suggestion& other) { return excludes(one, other); });
     if (best.size() == kMostShown) break;
     const bool enough = one.change.time ? promises(*one.change.time) || frees_memory(one.change) : ratio_told(one) <= 1 - kLeastGain;
-    if (!excluded && enough) best.push_back(std::move(one));
+    if (!excluded && (enough || only_runs_tell(one))) best.push_back(std::move(one));
   }
   return best;
 }

@@ -41,6 +41,9 @@ struct Suggestion {
   std::vector<lab::WhatIf> instead = {};                           // other changes of the same lines, of which only runs tell
 };
 
+// A rule's evidence that tells no gain.
+bool only_runs_tell(const Suggestion& suggestion);
+
 // It, and each change that can be made instead as one of its own.
 std::vector<Suggestion> with_instead(const Suggestion& suggestion);
 
@@ -54,11 +57,11 @@ bool promises(const lab::Ratio& time);
 bool lowers_peak(const lab::WhatIf& change);
 bool frees_memory(const lab::WhatIf& change);
 
-// Of step times, changed to unchanged: as it was predicted, else at best; 1 where nothing is known.
+// Of step times, changed to unchanged: as it was predicted, else at best, else as it was verified; 1 where nothing is known.
 double ratio_told(const Suggestion& suggestion);
 
-// The largest gains first, no more than may be shown; of the forms of one optimizer only the best; nothing that somebody silenced, or that
-// was verified and is no gain.
+// The largest gains first, behind them what only runs tell of, no more than may be shown; of the forms of one optimizer only the best;
+// nothing that somebody silenced, or that was verified and is no gain.
 std::vector<Suggestion> worth_showing(std::vector<Suggestion> all);
 
 }  // namespace hotlens::advice

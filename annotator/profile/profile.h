@@ -254,6 +254,7 @@ struct Finding {
   double least_ratio = 1;                 // of step times, changed to recorded: what the change gives at best
   Ns at_most{};                           // the same of the step that is shown
   std::optional<Foretold> foretold = {};  // where the recording tells more than that bound
+  bool only_measured = false;             // what it gives only runs of the script tell: the bound says nothing
 };
 
 // How much of the step would be left, as a fraction, if one side took half its time (annotator/causes/simulate.h).
@@ -286,6 +287,7 @@ struct Profile {
   std::optional<std::int64_t> samples_per_step;
   std::optional<std::int64_t> batch_size;     // a part of it where gradients of several batches are accumulated
   std::optional<PageFaults> page_faults;      // of a run that tells
+  std::optional<bool> cudnn_benchmark;        // likewise: whether cuDNN tried its convolutions
   std::vector<RankTimes> ranks;               // of a bundle with several, in its order; else empty
   std::int64_t rank = 0;                      // the one that everything else here is of
   std::optional<double> backward_confidence;  // of a trace that tells backward by order only: share of it that found its forward

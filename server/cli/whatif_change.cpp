@@ -110,7 +110,9 @@ void keep_predictions(const lab::WhatIfs& all, const fs::path& bundle, const Say
 }
 
 void keep_foretold(const std::vector<profile::Finding>& findings, const fs::path& bundle, const Say& say) {
-  for (const profile::Finding& finding : findings) keep(lab::record_of(finding, bundle.filename().string(), bundle), bundle, say);
+  for (const profile::Finding& finding : findings) {
+    if (!finding.only_measured) keep(lab::record_of(finding, bundle.filename().string(), bundle), bundle, say);
+  }
 }
 
 Result<void> make_changes(lab::WhatIfs& all, const fs::path& bundle, const WhatIfOptions& options, const Say& say) {

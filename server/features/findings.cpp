@@ -35,8 +35,7 @@ std::vector<const profile::Finding*> findings_at(const FileView& view, std::uint
 std::string sentence(const profile::Finding& finding, bool markdown) {
   std::string condition;
   for (const std::string& each : finding.assumes) condition += (condition.empty() ? "" : "; ") + each;
-  const std::string gain = finding.foretold ? rules::about(*finding.foretold) : "at most " + rules::change_text(finding.least_ratio);
-  const std::string words = "Could help, " + gain + ": " + finding.title + " (" + condition + ").";
+  const std::string words = "Could help, " + rules::gain_words(finding) + ": " + finding.title + " (" + condition + ").";
   return markdown ? escape_markdown(words, kLongestCondition) : plain(words, kLongestCondition);
 }
 

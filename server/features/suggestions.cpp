@@ -28,6 +28,7 @@ std::string verified(const lab::WhatIf& change) {
 }
 
 std::string_view carried_by(const advice::Suggestion& suggestion) {
+  if (advice::only_runs_tell(suggestion)) return "Nothing is foretold; assumes that";
   if (suggestion.at_best) return "The step without this work, so the most that it gives, if";
   return suggestion.by_rule ? "Foretold from the recording; assumes that" : "Predicted by a replay; assumes that";
 }
@@ -35,8 +36,9 @@ std::string_view carried_by(const advice::Suggestion& suggestion) {
 }  // namespace
 
 std::string message(const advice::Suggestion& suggestion) {
-  if (!suggestion.at_best) return message(suggestion.change);
   const lab::WhatIf& change = suggestion.change;
+  if (advice::only_runs_tell(suggestion) && !change.verified) return fmt::format("{}: {}", change.title, rules::kOnlyRunsTell);
+  if (!suggestion.at_best) return message(change);
   return change.title + ": at most " + rules::change_text(*suggestion.at_best) + steps(change) + verified(change);
 }
 

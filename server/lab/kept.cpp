@@ -63,7 +63,7 @@ Result<void> keep_applied(const advice::Suggestion& suggestion) {
   WhatIf item = suggestion.change;
   item.edits = advice::described(*edits, *executed);
   const std::string profile = suggestion.bundle.filename().string();
-  if (suggestion.by_rule) {  // so that what comes of it can be compared
+  if (suggestion.by_rule && !advice::only_runs_tell(suggestion)) {  // so that what comes of it can be compared
     const auto kept =
         advice::add(advice::ledger_of(suggestion.bundle), foretold(suggestion.change, suggestion.at_best, profile, suggestion.bundle));
     if (!kept) return kept;

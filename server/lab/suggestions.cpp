@@ -116,11 +116,12 @@ class Finishing {
     WhatIf change = change_of(finding, step_);
     const auto same = std::ranges::find(known, finding.kind, &WhatIf::kind);
     if (same != known.end()) change.parts = same->parts;
+    if (finding.only_measured && !advice::edits_of(change.parts, executed_)) return;  // then it cannot be measured
     if (finding.foretold) change.time = Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
     auto one = placed(finished(std::move(change), finding.least_ratio), bundle_, executed_);
     if (!one) return;
     one->by_rule = true;
-    if (!finding.foretold) one->at_best = finding.least_ratio;
+    if (!finding.foretold && !finding.only_measured) one->at_best = finding.least_ratio;
     all.push_back(judged(std::move(*one)));
   }
 

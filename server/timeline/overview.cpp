@@ -161,6 +161,7 @@ Json findings_of(const Profile& profile, const blocks::Blocks* blocks) {
               {"savedAtMost", std::llround(step * (1 - finding.least_ratio))},
               {"evidence", evidence_of(finding.evidence, profile, blocks)},
               {"assumes", finding.assumes}};
+    if (finding.only_measured) json["onlyMeasured"] = true;
     put_text(json, "file", finding.file);
     if (finding.line) json["line"] = *finding.line;
     list.push_back(std::move(json));

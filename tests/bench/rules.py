@@ -155,7 +155,7 @@ def bound(folder: Path, kind: str) -> float | None:
     """The least ratio that the report tells; None where the rule says nothing."""
     run(folder, HOTLENS, "run", "--python", PYTHON, "before.py")
     report: dict[str, Any] = json.loads(run(folder, HOTLENS, "report", "--format", "json"))
-    return next((found["low"] for found in report["findings"] if found["kind"] == kind), None)
+    return next((found.get("low") for found in report["findings"] if found["kind"] == kind), None)
 
 
 def real(folder: Path, pairs: int) -> list[float]:

@@ -122,9 +122,9 @@ def asked(folder: Path, model: str, kinds: list[str]) -> list[dict[str, Any]]:
         print(f"{model:10} {refused['kind']:18} refused: {refused['reason']} {refused.get('operator', '')}", flush=True)
     items: list[dict[str, Any]] = document["items"]
     for item in items:
-        if item["method"] == "profile" and item["bound"] and item["kind"] in kinds:
+        if item["method"] == "profile" and item.get("bound", True) and item["kind"] in kinds:
             print(f"{model:10} {item['kind']:18} is a bound alone: {'; '.join(item['assumes'])}", flush=True)
-    return [item for item in items if item["method"] == "replay" or not item["bound"]]
+    return [item for item in items if item["method"] == "replay" or not item.get("bound", True)]
 
 
 def twice_the_batch(folder: Path) -> dict[str, Any]:

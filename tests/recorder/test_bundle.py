@@ -32,6 +32,7 @@ MANIFEST = {
     "plain_step_faults": list,
     "plain_step_fetching_ns": list,
     "page_faults": dict,
+    "cudnn_benchmark": (bool, type(None)),
     "profiled_step_ns": list,
     "map_step_ns": (int, type(None)),
     "optimizers": list,

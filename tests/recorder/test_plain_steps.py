@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from conftest import record_text
+from hotlens import measure
+from hotlens.measure import cudnn_benchmark
 from hotlens.phases import Measured, Phase, Plain
 from hotlens.result import plain_phases, plain_steps, slowed
 
@@ -95,3 +98,20 @@ def test_a_loader_that_another_thread_asks_takes_nothing_of_the_step() -> None:
     phase.fetched(50)
     phase.end_step()
     assert phase.fetching == [350]
+
+
+def test_whether_cudnn_tries_its_convolutions_is_told_where_it_may_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cudnn_benchmark() is None, "nothing runs on a device here"
+    monkeypatch.setattr(measure, "device_module", lambda: object())
+    monkeypatch.setattr(torch.version, "cuda", "12.6")
+    flags = torch.backends.cudnn.flags
+    for settings, told in (
+        ({"benchmark": False}, False),
+        ({"benchmark": True}, True),
+        ({"benchmark": True, "deterministic": True}, None),
+        ({"benchmark": True, "enabled": False}, None),
+    ):
+        with flags(**{"enabled": True, "deterministic": False, **settings}):
+            assert cudnn_benchmark() is told
+    monkeypatch.setattr(torch.version, "cuda", None)
+    assert cudnn_benchmark() is None

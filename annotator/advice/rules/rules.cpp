@@ -23,6 +23,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"zero_grad_none", "zero_grad(set_to_none=True)", zero_grad_none},
     {"unbind_time", "Take time steps apart once, with x.unbind()", unbind_time},
     {"gelu_tanh", "GELU as one operator", fused_gelu},
+    {"cudnn_benchmark", "cudnn.benchmark: cuDNN could choose faster convolution kernels", cudnn_benchmark},
     {"keep_freed", "Keep freed memory: thresholds of glibc's malloc", keep_freed},
 });
 
@@ -37,7 +38,8 @@ profile::Finding finding(const Recording& recording, const Rule& rule, Found fou
           .line = place ? std::optional(place->line) : std::nullopt,
           .least_ratio = ratio,
           .at_most = Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))},
-          .foretold = found.foretold};
+          .foretold = found.foretold,
+          .only_measured = found.only_measured};
 }
 
 }  // namespace
@@ -62,7 +64,8 @@ std::vector<profile::Finding> findings(const Recording& recording, const causes:
     std::optional<Found> found = rule.find(recording);
     if (!found || (found->foretold && found->foretold->ratio > 1 - kLeastGain)) continue;
     const double ratio = schedule.play(found->change).ratio();
-    if (ratio <= 1 - kLeastGain) all.push_back(finding(recording, rule, std::move(*found), ratio));
+    const bool promises = !found->only_measured;
+    if (ratio <= 1 - kLeastGain) all.push_back(finding(recording, rule, std::move(*found), promises ? ratio : 1));
   }
   std::ranges::stable_sort(all, {}, &profile::Finding::least_ratio);
   return all;

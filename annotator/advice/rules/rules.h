@@ -46,6 +46,7 @@ struct Found {
   std::uint32_t node = attribution::kNoNode;  // where it belongs in the code: of the host; kNoNode: nowhere
   causes::Change change;                      // what it takes away, at best
   std::optional<profile::Foretold> foretold = {};
+  bool only_measured = false;  // what takes the place of that work may be as slow: no bound is told
 };
 
 struct Rule {
@@ -77,5 +78,6 @@ std::optional<Found> zero_grad_none(const Recording& recording);
 std::optional<Found> unbind_time(const Recording& recording);
 std::optional<Found> fused_gelu(const Recording& recording);
 std::optional<Found> keep_freed(const Recording& recording);
+std::optional<Found> cudnn_benchmark(const Recording& recording);
 
 }  // namespace hotlens::rules

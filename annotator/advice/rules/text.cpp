@@ -27,11 +27,24 @@ Ns saved_by(const profile::Finding& finding, Ns step) {
   return saved_at(finding.foretold ? finding.foretold->ratio : finding.least_ratio, step);
 }
 
+// "at most −12 %: 40.1 ms → 35.3 ms"
+std::string outcome(const profile::Finding& finding, Ns step, const format::Style& style) {
+  if (finding.only_measured) return gain_words(finding) + ": hotlens whatif " + finding.kind + " --verify";
+  const std::string gain = finding.foretold ? about(*finding.foretold) : change_text(finding.least_ratio);
+  return (finding.foretold ? "" : "at most ") + std::string(style.faster) + gain + std::string(style.off) + ": " + readable(step) + " → " +
+         readable(step - saved_by(finding, step));
+}
+
 }  // namespace
 
 std::string change_text(double ratio) {
   const long percent = std::lround((ratio - 1) * 100);
   return percent == 0 ? "0 %" : (percent < 0 ? "−" : "+") + std::to_string(std::abs(percent)) + " %";
+}
+
+std::string gain_words(const profile::Finding& finding) {
+  if (finding.only_measured) return std::string(kOnlyRunsTell);
+  return finding.foretold ? about(*finding.foretold) : "at most " + change_text(finding.least_ratio);
 }
 
 std::string about(const profile::Foretold& step) {
@@ -46,11 +59,8 @@ std::string evidence_text(const profile::Finding& finding, const profile::Verdic
 }
 
 std::string finding_text(const profile::Finding& finding, Ns step, const format::Style& style) {
-  const std::string gain = finding.foretold ? about(*finding.foretold) : change_text(finding.least_ratio);
-  const Ns saved = saved_by(finding, step);
   std::string text = std::string(style.bold) + left(finding.kind, kKindColumns) + std::string(style.off) + finding.title + place(finding) +
-                     "\n  " + (finding.foretold ? "" : "at most ") + std::string(style.faster) + gain + std::string(style.off) + ": " +
-                     readable(step) + " → " + readable(step - saved) + "\n";
+                     "\n  " + outcome(finding, step, style) + "\n";
   for (const profile::Verdict::Evidence& evidence : finding.evidence) {
     text += "  now: " + harmless(evidence_text(finding, evidence, step)) + "\n";
   }
@@ -61,8 +71,9 @@ std::string finding_text(const profile::Finding& finding, Ns step, const format:
 std::string findings_text(const profile::Profile& profile, const format::Style& style) {
   std::string text;
   for (const profile::Finding& finding : profile.findings) {
-    text += "  " + left(finding.kind, kKindColumns) + right(change_text(finding.least_ratio), 6) + right(readable(finding.at_most), 10) +
-            "  " + finding.title + place(finding) + "\n";
+    const std::string gain = right(change_text(finding.least_ratio), 6) + right(readable(finding.at_most), 10);
+    text += "  " + left(finding.kind, kKindColumns) + (finding.only_measured ? right("not told", format::width(gain)) : gain) + "  " +
+            finding.title + place(finding) + "\n";
   }
   if (const auto& half = profile.sensitivity) {
     text += "  " + std::string(style.dim) + "if kernels took half their time " + change_text(half->kernels) + ", if the host did " +
@@ -72,12 +83,9 @@ std::string findings_text(const profile::Profile& profile, const format::Style& 
   return "\n" + std::string(style.bold) + "What could help, at most" + std::string(style.off) + "\n" + text;
 }
 
-void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
-  json.member("kind", finding.kind);
-  json.member("title", finding.title);
-  if (!finding.file.empty()) json.member("file", finding.file);
-  if (finding.line) json.member("line", *finding.line);
-  json.member("method", std::string_view("profile"));
+namespace {
+
+void write_gain(JsonText& json, const profile::Finding& finding, Ns step) {
   const profile::Foretold told = finding.foretold.value_or(profile::Foretold{finding.least_ratio, finding.least_ratio, 1});
   const std::int64_t saved = saved_by(finding, step).count();
   json.member("bound", !finding.foretold);
@@ -87,6 +95,17 @@ void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
   json.member("step_was_ns", step.count());
   json.member("step_ns", step.count() - saved);
   json.member("saved_ns", saved);
+}
+
+}  // namespace
+
+void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
+  json.member("kind", finding.kind);
+  json.member("title", finding.title);
+  if (!finding.file.empty()) json.member("file", finding.file);
+  if (finding.line) json.member("line", *finding.line);
+  json.member("method", std::string_view("profile"));
+  if (!finding.only_measured) write_gain(json, finding, step);
   json.array("evidence", [&] {
     for (const profile::Verdict::Evidence& evidence : finding.evidence) {
       json.object([&] {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
@@ -22,6 +23,10 @@ std::string evidence_text(const profile::Finding& finding, const profile::Verdic
 // Members of an object: those of an item of hotlens.whatif/1.
 void write_finding(JsonText& json, const profile::Finding& finding, Ns step);
 
+// Of a change whose gain no recording tells.
+constexpr std::string_view kOnlyRunsTell = "only runs tell how much";
+// "at most −12 %", or what is foretold, or that.
+std::string gain_words(const profile::Finding& finding);
 // "≈ −34 % (−43 % to −24 %)"
 std::string about(const profile::Foretold& step);
 

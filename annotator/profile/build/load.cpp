@@ -305,6 +305,7 @@ void fill_run(const Annotated& annotated, Profile& profile) {
     profile.batch_size = manifest.batch_size;
     profile.optimizer_elsewhere = manifest.optimizer_elsewhere;
     if (annotated.rank == manifest.traces.front().rank) profile.page_faults = page_faults(manifest);
+    profile.cudnn_benchmark = manifest.cudnn_benchmark;
     profile.rank = annotated.rank;
     profile.ranks = ranks_of(manifest);
     profile.alignment = annotated.alignment;

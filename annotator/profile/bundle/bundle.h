@@ -43,6 +43,7 @@ struct Manifest {
   std::vector<Ns> plain_fetching;          // of plain steps what a DataLoader without workers took to make batches
   std::optional<Ns> fault_time;            // what one took on that machine
   bool gives_freed_back = false;           // glibc's allocator, with its own thresholds
+  std::optional<bool> cudnn_benchmark;     // whether cuDNN tried its convolutions; nullopt where it had none to choose
   std::optional<std::int64_t> samples_per_step;
   std::optional<std::int64_t> batch_size;    // a part of `samples_per_step`, where gradients of several batches are accumulated
   std::vector<std::string> optimizers;       // classes of those of torch's that stepped

@@ -111,6 +111,8 @@ Result<Manifest> read_manifest(const std::filesystem::path& folder) {
     if (const auto each = whole(*faults, "each_ns"); each && *each > 0 && *each < kMostNs) manifest.fault_time = Ns{*each};
     manifest.gives_freed_back = text(*faults, "allocator") == "glibc" && !flag(*faults, "keeps_freed");
   }
+  bool tried = false;
+  if (const auto known = member(json, "cudnn_benchmark"); known && known->get(tried) == simdjson::SUCCESS) manifest.cudnn_benchmark = tried;
   manifest.profiled_steps = times(json, "profiled_step_ns");
   manifest.samples_per_step = whole(json, "samples_per_step");
   manifest.batch_size = whole(json, "batch_size");

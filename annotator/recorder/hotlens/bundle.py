@@ -93,6 +93,7 @@ class Recording:
     batch_size: int | None = None
     plain_faults: list[int | None] = field(default_factory=list)  # minor page faults of each plain step
     plain_fetching: list[int] = field(default_factory=list)  # ns of each in which a DataLoader without workers made batches
+    cudnn_benchmark: bool | None = None  # cuDNN tries its convolutions; None: it has none to choose
     worker_lines: dict[Path, int] = field(default_factory=dict)  # of the loader that feeds the updates (worker_lines.py)
 
 
@@ -288,6 +289,7 @@ def manifest_json(r: Recording, name: str, moment: datetime) -> dict[str, Any]:
         "plain_step_faults": r.plain_faults,
         "plain_step_fetching_ns": r.plain_fetching,
         "page_faults": page_faults.as_json(),
+        "cudnn_benchmark": r.cudnn_benchmark,
         "profiled_step_ns": r.profiled_ns,
         "map_step_ns": r.map_ns,
         "optimizers": [{"class": o.name, "state_bytes": o.state_bytes, "elsewhere_bytes": o.elsewhere_bytes} for o in r.held.optimizers],

@@ -43,6 +43,17 @@ def device_module() -> Any:
     return cuda if cuda.is_available() and cuda.is_initialized() else None
 
 
+def cudnn_benchmark() -> bool | None:
+    """Whether cuDNN tries its convolutions and keeps the fastest. None: there is no CUDA, or each run shall be the same."""
+    import torch
+
+    cudnn: Any = torch.backends.cudnn
+    same = torch.are_deterministic_algorithms_enabled() or cudnn.deterministic
+    if device_module() is None or torch.version.cuda is None or not cudnn.enabled or same:
+        return None
+    return bool(cudnn.benchmark)
+
+
 class StepClock:
     """Begin and end of each step of one window."""
 

@@ -7,7 +7,7 @@ import time
 from typing import Callable
 
 from .mapping import MapStep
-from .measure import ExportedTrace, ProfiledSteps, StepClock
+from .measure import ExportedTrace, ProfiledSteps, StepClock, cudnn_benchmark
 from .page_faults import minor_faults
 from .program_step import ProgramStep
 from .store import EXPORTED, Draft
@@ -140,6 +140,7 @@ class Measured(Phase):
         self.details = details
         self.memory = False  # alone is recorded beside the operators
         self.trace_name = f"{self.name}-{steps}"
+        self.cudnn_benchmark: bool | None = None
         self.profile: ProfiledSteps | None = None
 
     def trace(self) -> ExportedTrace:
@@ -169,6 +170,7 @@ class Measured(Phase):
 
     def finish(self, draft: Draft) -> None:
         super().finish(draft)
+        self.cudnn_benchmark = cudnn_benchmark()
         if self.profile is not None:
             self.profile.stop()
             if self.done:

@@ -227,6 +227,7 @@ def recording(
         memory=memory,
         plain_faults=[n for p in plain_phases(past) for n in p.faults],
         plain_fetching=[n for p in plain_phases(past) for n in p.fetching],
+        cudnn_benchmark=measured.cudnn_benchmark,
     )
 
 

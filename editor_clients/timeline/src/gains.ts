@@ -43,11 +43,16 @@ const told = (certainty: Certainty, { ratio, low, high, words }: Ratio): Gain =>
   interval: [saved(high), saved(low)],
 });
 
+const bound = ({ low, onlyMeasured }: Finding): Gain => ({
+  certainty: 'most',
+  words: onlyMeasured === true ? 'only runs tell how much' : `at most ${changeOf(low)}`,
+  share: saved(low),
+});
+
 function gainsOf(finding: Finding | undefined, outcome: Outcome | undefined): Gain[] {
   const { predicted, verified } = outcome ?? {};
-  const bound = finding !== undefined && predicted === undefined;
   return [
-    ...(bound ? [{ certainty: 'most' as const, words: `at most ${changeOf(finding.low)}`, share: saved(finding.low) }] : []),
+    ...(finding === undefined || predicted !== undefined ? [] : [bound(finding)]),
     ...(predicted === undefined ? [] : [told('predicted', predicted)]),
     ...(verified === undefined ? [] : [told('verified', verified)]),
   ];

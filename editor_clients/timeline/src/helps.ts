@@ -74,7 +74,7 @@ export function helpsPart({ profile, findings, sensitivity }: Overview, outcomes
   if (rows.length === 0 && others.length === 0 && sensitivity === undefined) return [];
   const tipOf = ({ title, gains }: Help): string => {
     const bound = gains[0]?.certainty === 'most' ? findings.find((finding) => finding.title === title) : undefined;
-    return bound === undefined ? title : `${title}: saves at most ${exact(bound.savedAtMost)}`;
+    return bound === undefined || bound.onlyMeasured === true ? title : `${title}: saves at most ${exact(bound.savedAtMost)}`;
   };
   const items = [...rows.map((help) => row(help, profile.id, tipOf(help), commands)), ...othersRow(others, profile.id)];
   return [

@@ -38,6 +38,7 @@ export interface Finding {
   readonly line?: number;
   readonly low: number; // of step times, changed to recorded, at best
   readonly savedAtMost: number;
+  readonly onlyMeasured?: true; // what it gives only runs tell: the two numbers above say nothing
   readonly evidence: readonly Evidence[];
   readonly assumes: readonly string[];
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from page_socket import Json, Page, Server
+from small_bundle import small_bundle
 from small_trace import HOSTILE, LONG, Trace, small_trace
 
 
@@ -356,3 +357,23 @@ def test_an_overview_of_a_step_that_nothing_helps_says_so(tmp_path: Path) -> Non
         page.close()
     assert overview["findings"] == []
     assert "sensitivity" not in overview
+
+
+def test_what_only_runs_tell_is_told_without_a_number(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(2):
+        at = number * 1000.0
+        trace.add("user_annotation", f"ProfilerStep#{number}", at, 1000)
+        trace.add("cpu_op", "aten::cudnn_convolution", at + 10, 20)
+        trace.launch("sm80_xmma_fprop_implicit_gemm_f32f32", at + 15, at + 30, 900)
+        trace.add("cpu_op", "aten::item", at + 50, 900)
+        trace.add("cuda_runtime", "cudaStreamSynchronize", at + 55, 880, correlation=99 + number)
+    for told, found in ((False, True), (True, False), (None, False)):
+        bundle = small_bundle(tmp_path / str(told), cudnn_benchmark=told)
+        trace.write(bundle / "trace-0.json")
+        with Server(tmp_path / str(told)) as running:
+            page = Page(running)
+            findings = [one for one in page.ask("overview")["findings"] if one["kind"] == "cudnn_benchmark"]
+            page.close()
+        assert bool(findings) is found
+        assert all(one["onlyMeasured"] and one["low"] == 1 and one["savedAtMost"] == 0 for one in findings)

@@ -89,3 +89,18 @@ TEST_CASE("a bound has its place among predictions, where it is large enough") {
   CHECK(ratio_told(shown[0]) == 0.6);
   CHECK(ratio_told(shown[1]) == 0.8);
 }
+
+TEST_CASE("what only runs tell of stands behind what promises a gain, and goes where they showed none") {
+  Suggestion untold{.change = {.kind = "cudnn_benchmark", .title = "t", .where = {}}, .by_rule = true, .file = "/w/train.py"};
+  CHECK(only_runs_tell(untold));
+  CHECK_FALSE(only_runs_tell(suggestion("no_dropout", 0.9, 2)));
+  auto shown = worth_showing({untold, suggestion("no_dropout", 0.9, 2)});
+  REQUIRE(shown.size() == 2);
+  CHECK(shown[1].change.kind == "cudnn_benchmark");
+  untold.change.verified = lab::Verdict{.pairs = 4, .time = {0.8, 0.78, 0.82}, .faster = true};
+  shown = worth_showing({suggestion("no_dropout", 0.9, 2), untold});
+  REQUIRE(shown.size() == 2);
+  CHECK(shown[0].change.kind == "cudnn_benchmark");
+  untold.change.verified = lab::Verdict{.pairs = 4, .time = {1.0, 0.99, 1.01}};
+  CHECK(worth_showing({untold}).empty());
+}

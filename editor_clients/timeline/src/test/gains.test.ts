@@ -37,6 +37,12 @@ test('what only a rule tells says at most, why, and under which conditions', () 
   assert.equal(helpsOf([{ ...FUSED, low: 0 }], []).rows[0]!.gains[0]!.share, 1);
 });
 
+test('what only runs tell promises nothing', () => {
+  const [help] = helpsOf([{ ...FUSED, low: 1, savedAtMost: 0, onlyMeasured: true }], []).rows;
+  assert.deepEqual(words(help!), ['only runs tell how much']);
+  assert.equal(help!.gains[0]!.share, 0);
+});
+
 test('a prediction stands in place of the bound, and what was verified under it', () => {
   const predicted = ratio(0.87, 0.84, 0.9, '≈ −13 % (−16…−10)');
   const verified = { ...ratio(0.872, 0.861, 0.883, '−12.8 % ± 1.1 %, 6 pairs'), losses: 'the first losses are equal' };

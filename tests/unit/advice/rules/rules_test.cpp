@@ -21,11 +21,13 @@ void shaped(Script& script, const std::string& shapes) {
 }
 
 struct Asked {
-  explicit Asked(const Script& script, const std::string& verdict = "unclear", std::optional<profile::PageFaults> faults = {})
+  explicit Asked(const Script& script, const std::string& verdict = "unclear", std::optional<profile::PageFaults> faults = {},
+                 std::optional<bool> cudnn_benchmark = {})
       : read(script), account(attribution::account(read.trace, read.forest, read.steps, read.owners)) {
     for (const StepAccount& step : account.steps) profile.steps.push_back({.wall = step.span.end - step.span.start, .device = step.device});
     profile.verdict.kind = verdict;
     profile.page_faults = faults;
+    profile.cudnn_benchmark = cudnn_benchmark;
     const auto kernels = rules::kernel_names(read.trace, account);
     findings = rules::findings({.trace = read.trace,
                                 .forest = read.forest,
@@ -282,6 +284,64 @@ TEST_CASE("many page faults ask for memory that is kept, where glibc gives it ba
   wait_for_all(busy, 30);
   const profile::PageFaults many{.count = 400, .each = us(2), .step = us(2000), .can_end = true};
   CHECK_FALSE(Asked(busy, "unclear", many).of("keep_freed"));
+}
+
+TEST_CASE("convolutions that cuDNN chose without trying others ask for that, where all steps are alike") {
+  // Two steps of 1000 µs with a convolution of 300 µs and its backward pass of 500 µs.
+  struct Steps {
+    std::string operation = "aten::cudnn_convolution", kernel = "sm80_xmma_fprop_implicit_gemm_f32f32", last_kernel = kernel;
+    std::string shapes = {}, last_shapes = {};
+    std::int64_t steps = 2, last_batch = 4096;
+  };
+  const auto script_of = [](const Steps& of) {
+    Script script;
+    for (std::int64_t i = 0; i < of.steps; ++i) {
+      const bool last = i + 1 == of.steps;
+      const std::int64_t at = i * 1000, n = i * 10;
+      script.range("ProfilerStep#" + std::to_string(i), at, 1000);
+      script.op("aten::copy_", at, 9).launch(n + 1, at + 2, 5, "cudaMemcpyAsync").copy("Memcpy HtoD (Pinned -> Device)", n + 1, at + 8, 10);
+      script.trace().transfers.event.push_back(static_cast<std::uint32_t>(script.trace().events.size() - 1));
+      script.trace().transfers.bytes.push_back(last ? of.last_batch : 4096);
+      script.op(of.operation, at + 10, 20);
+      if (!of.shapes.empty()) shaped(script, last ? of.last_shapes : of.shapes);
+      script.launch(n + 2, at + 15, 5).kernel(last ? of.last_kernel : of.kernel, n + 2, at + 30, 300);
+      script.op("aten::convolution_backward", at + 40, 20).launch(n + 3, at + 45, 5).kernel(of.kernel, n + 3, at + 330, 500);
+      script.op("aten::item", at + 70, 925).launch(n + 4, at + 75, 900, "cudaStreamSynchronize");
+    }
+    return script;
+  };
+  const auto asked = [&](const Steps& of, std::optional<bool> tried = false) { return Asked(script_of(of), "unclear", {}, tried); };
+
+  const Asked found = asked({});
+  REQUIRE(found.of("cudnn_benchmark"));
+  const profile::Finding& finding = *found.of("cudnn_benchmark");
+  CHECK(finding.evidence.front().what ==
+        "2 kernels of convolutions that cuDNN chose without trying others, 98.8 % of the device's time, the same in each of 2 steps");
+  CHECK(finding.evidence.front().time == us(800));
+  CHECK(finding.only_measured);
+  CHECK(finding.least_ratio == 1);
+  CHECK(finding.at_most == Ns{});
+  const std::string text = rules::finding_text(finding, us(1000), format::style(false));
+  CHECK(text.contains("only runs tell how much: hotlens whatif cudnn_benchmark --verify"));
+  CHECK_FALSE(text.contains("→"));
+
+  // It is on, or nobody knows; one step tells nothing of others.
+  for (const std::optional<bool> tried : {std::optional(true), std::optional<bool>()}) CHECK_FALSE(asked({}, tried).of("cudnn_benchmark"));
+  CHECK_FALSE(asked({.steps = 1}).of("cudnn_benchmark"));
+  // The last step has other shapes, another kernel, a larger batch.
+  CHECK(asked({.shapes = "[[8, 3, 32, 32]]", .last_shapes = "[[8, 3, 32, 32]]"}).of("cudnn_benchmark"));
+  CHECK_FALSE(asked({.shapes = "[[8, 3, 32, 32]]", .last_shapes = "[[8, 3, 48, 48]]"}).of("cudnn_benchmark"));
+  CHECK_FALSE(asked({.last_kernel = "sm80_xmma_fprop_implicit_gemm_tf32f32"}).of("cudnn_benchmark"));
+  CHECK_FALSE(asked({.last_batch = 5000}).of("cudnn_benchmark"));
+  // torch's own kernels are nothing that cuDNN chooses, nor is a product.
+  const std::string depthwise = "void at::native::conv_depthwise2d_forward_kernel<float>";
+  CHECK_FALSE(asked({.kernel = depthwise}).of("cudnn_benchmark"));
+  Script products = step_with_product();
+  CHECK_FALSE(Asked(products, "unclear", {}, false).of("cudnn_benchmark"));
+  // Without a device cuDNN has no part.
+  Script host;
+  for (int i = 0; i < 2; ++i) host.range("ProfilerStep#" + std::to_string(i), i * 1000, 1000).op("aten::cudnn_convolution", i * 1000, 900);
+  CHECK_FALSE(Asked(host, "unclear", {}, false).of("cudnn_benchmark"));
 }
 
 TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
