@@ -203,6 +203,7 @@ Result<lab::WhatIfs> replayed(const WhatIfOptions& options, const Asked& asked, 
     if (!python) return std::unexpected(python.error());
     ask.python = python->path;
   }
+  ask.instead = !options.apply && !options.verify;
   if (options.budget > 0) ask.budget = Bytes{static_cast<std::int64_t>(options.budget)};
   return lab::ask_what_ifs(ask);
 }

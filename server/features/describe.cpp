@@ -172,6 +172,19 @@ std::string reasons(const LineSummary& summary, const Profile& profile, bool mar
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+// Of the line of an optimizer during whose update the step holds most.
+std::string peak_note(const LineSummary& summary, const Profile& profile) {
+  const auto& moment = profile.at_peak.moment;
+  const auto updates = [](const StagePart& part) { return part.stage == profile::Stage::optimizer; };
+  if (!moment || moment->stage != profile::Stage::optimizer || std::ranges::none_of(summary.stages, updates)) return "";
+  std::string out = "memory peak " + format::readable(profile.at_peak.total) + " here: checkpointing layers would not lower it";
+  const profile::Holdings& held = profile.at_peak.stages[static_cast<std::size_t>(profile::Stage::optimizer)];
+  const Bytes temporaries = held[static_cast<std::size_t>(profile::Holding::workspace)];
+  const bool fuses = std::ranges::find(profile.findings, "fused_optimizer", &profile::Finding::kind) != profile.findings.end();
+  if (temporaries > Bytes{} && fuses) out += ", fused=True would by up to " + format::readable(temporaries);
+  return out;
+}
+
 std::string_view state_note(source::State state) {
   switch (state) {
     case source::State::edited:
@@ -316,6 +329,7 @@ std::vector<Words> all_words(const LineSummary& summary, const Profile& profile,
   if (!stale.empty()) return all;
   add(reasons(summary, profile, markdown), Weight::reasons);
   add(held_note(summary, profile, markdown), Weight::held);
+  add(peak_note(summary, profile), Weight::held);
   add(arithmetic(summary, profile, options.costs.get()), Weight::arithmetic);
   return all;
 }

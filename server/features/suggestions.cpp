@@ -51,9 +51,13 @@ std::string message(const lab::WhatIf& change) {
 }
 
 std::string checkpoint_lens(const lab::WhatIf& change) {
+  const Bytes freed{count(change.peak_was) - count(change.peak)};
+  if (change.kind != "checkpoint") {
+    return fmt::format("peak {} is in the optimizer: checkpointing would not lower it; −{} for {}: {}", format::readable(change.peak_was),
+                       format::readable(freed), lab::spelled(*change.time), change.title);
+  }
   std::string what = plain(change.title, kLongestTitle);
   what.front() = 'c';
-  const Bytes freed{count(change.peak_was) - count(change.peak)};
   return fmt::format("peak {}; −{} for {}: {}", format::readable(change.peak_was), format::readable(freed), lab::spelled(*change.time),
                      what);
 }

@@ -61,13 +61,16 @@ std::vector<Plan> all_or_none(const StepCosts& costs) {
   return plans;
 }
 
-std::string why_none(const StepCosts& costs, const Bytes peak, const Program& program) {
+// A fused update has no temporaries of its own: where the peak is in the update, that may lower it.
+NotThis why_none(const std::string& kind, const StepCosts& costs, const Bytes peak) {
   if (!peak_is_in_update(costs, Choice(costs.blocks.size(), false))) {
-    return fmt::format("the peak, {}, is not in what these blocks keep: checkpointing them does not lower it", format::readable(peak));
+    return {kind,
+            {.reason = fmt::format("the peak, {}, is not in what these blocks keep: checkpointing them does not lower it",
+                                   format::readable(peak))}};
   }
-  const bool fused = fused_optimizer(program).has_value();
-  return fmt::format("the peak, {}, is in the optimizer: checkpointing does not lower it{}", format::readable(peak),
-                     fused ? ", fused_optimizer would where the update has temporaries" : "");
+  return {kind,
+          {.reason = fmt::format("the peak, {}, is in the optimizer: checkpointing does not lower it", format::readable(peak))},
+          "fused_optimizer"};
 }
 
 // The least time within the budget; without one, or where nothing is within it, the lowest peak.
@@ -117,7 +120,7 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
   if (ask.budget && base <= *ask.budget) {
     return refuse(fmt::format("the step's peak, {}, is within {} as it is", format::readable(base), format::readable(*ask.budget)));
   }
-  if (plans.size() == 1) return refuse(why_none(*costs, base, program));
+  if (plans.size() == 1) return std::unexpected(why_none(item.kind, *costs, base));
 
   std::vector<Choice> choices;
   for (const Plan& plan : plans) choices.push_back(plan.checkpointed);

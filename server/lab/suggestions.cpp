@@ -213,9 +213,13 @@ Result<std::vector<Suggestion>> suggestions(const fs::path& bundle, std::span<co
 
 std::vector<Suggestion> checkpoint_choices(const fs::path& bundle) {
   const auto kept = read_kept_checkpoints(bundle, bundle.filename().string());
-  if (!kept || kept->curve.points.size() < 2) return {};
+  if (!kept || (kept->curve.points.size() < 2 && !kept->instead)) return {};
   const auto executed = advice::read_executed(bundle);
   if (!executed) return {};
+  if (kept->instead) {
+    auto one = placed(*kept->instead, bundle, *executed);
+    return one ? std::vector<Suggestion>{std::move(*one)} : std::vector<Suggestion>{};
+  }
   const std::vector<CurvePoint>& points = kept->curve.points;
   std::vector<const CurvePoint*> chosen{&best_of(points)};
   for (const CurvePoint* one : {&points[1], &points.back()}) {

@@ -23,8 +23,8 @@ WhatIf change_of(const profile::Finding& finding, std::optional<Ns> step = std::
 Result<std::vector<advice::Suggestion>> suggestions(const std::filesystem::path& bundle, std::span<const profile::Finding> findings);
 
 // Choices of blocks to checkpoint, as they were replayed last (annotator/lab/checkpoint/kept.h): the one that frees most for its time
-// first, then the one that takes least time and the one with the lowest peak. Empty where none are kept, or nothing tells where they are
-// edited.
+// first, then the one that takes least time and the one with the lowest peak. Where the peak is in the optimizer, the form of it that
+// lowers the peak instead. Empty where none are kept, or nothing tells where they are edited.
 std::vector<advice::Suggestion> checkpoint_choices(const std::filesystem::path& bundle);
 
 // Gives single changes that somebody silenced at their place, and that nothing was done with, that state.

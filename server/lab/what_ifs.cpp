@@ -287,6 +287,29 @@ class Trial {
   Replays base_;
 };
 
+// Kinds that nobody asked for and that may give what was refused.
+Together missing_instead(const WhatIfs& all) {
+  Together found;
+  for (const NotThis& refused : all.refused) {
+    const bool known = std::ranges::find(all.items, refused.instead, &WhatIf::kind) != all.items.end();
+    const Kind* kind = refused.instead.empty() || known ? nullptr : kind_named(refused.instead);
+    if (kind != nullptr) found.push_back(kind);
+  }
+  return found;
+}
+
+// Only what the replay bears out stays.
+void settle_instead(WhatIfs& all) {
+  for (NotThis& refused : all.refused) {
+    const auto item = std::ranges::find(all.items, refused.instead, &WhatIf::kind);
+    if (item == all.items.end() || item->peak >= item->peak_was) {
+      refused.instead.clear();
+    } else {
+      refused.why.reason += fmt::format(", {} would: {}", item->kind, format::readable(item->peak));
+    }
+  }
+}
+
 }  // namespace
 
 Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
@@ -326,6 +349,12 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
     if (replayed) all.items.push_back(std::move(*replayed));
     if (!replayed) all.refused.push_back(std::move(replayed.error()));
   }
+  for (const Kind* kind : ask.instead ? missing_instead(all) : Together{}) {
+    Tried made = edited(*program, sized, executed, {kind}, lines);
+    if (!made) continue;
+    if (auto replayed = trial.replay(std::move(*made))) all.items.push_back(std::move(*replayed));
+  }
+  settle_instead(all);
   std::ranges::stable_sort(all.items, {}, [](const WhatIf& item) { return item.time ? item.time->ratio : 1; });
   return all;
 }

@@ -21,6 +21,7 @@ struct WhatIfAsk {
   std::filesystem::path python;                 // whose torch replays; empty: say what applies and replay nothing
   std::function<void(const std::string&)> say;  // what takes long, for people
   std::optional<Bytes> budget = {};             // of the peak, for the choice of blocks to checkpoint
+  bool instead = false;                         // what gives the same as a refused kind is an item, too
 };
 
 // The error: nothing can be said of this profile, and why. What does not apply, or cannot be replayed, is in `refused`.

@@ -118,7 +118,8 @@ std::optional<Suggestion> Advising::known(const std::string& profile, const std:
                                           const std::vector<std::string>& blocks) const {
   for (const auto& [bundle, known] : known_) {
     if (bundle.filename().string() != profile) continue;
-    const auto choice = std::ranges::find(known.checkpoints, blocks, [](const Suggestion& one) { return one.change.modules; });
+    const auto is_wanted = [&](const Suggestion& one) { return one.change.kind == kind && one.change.modules == blocks; };
+    const auto choice = std::ranges::find_if(known.checkpoints, is_wanted);
     if (choice != known.checkpoints.end()) return *choice;
     if (!blocks.empty()) continue;
     if (auto found = of_kind(known.suggestions, kind)) return found;
@@ -245,7 +246,12 @@ void Advising::add_actions(const Json& params, Json list, protocol::Reply reply)
   const Document* document = workspace_.documents.find(uri);
   if (reader.error() || document == nullptr || !list.is_array() || !wanted || !client_.can.action_literals) return reply(std::move(list));
   std::vector<Here> there = here(*document);
-  std::ranges::move(choices(*document), std::back_inserter(there));
+  for (Here& choice : choices(*document)) {
+    const auto is_hinted = [&](const Here& one) {
+      return one.suggestion.bundle == choice.suggestion.bundle && one.suggestion.change.kind == choice.suggestion.change.kind;
+    };
+    if (choice.suggestion.change.kind == "checkpoint" || std::ranges::none_of(there, is_hinted)) there.push_back(std::move(choice));
+  }
   std::erase_if(there, [&](const Here& one) { return one.range.start.line < range.start.line || one.range.start.line > range.end.line; });
   if (there.empty()) return reply(std::move(list));
 

@@ -66,17 +66,37 @@ std::optional<SourceLine> place_of(const json& item) {
   return told ? std::optional(std::move(place)) : std::nullopt;
 }
 
-const json* of_kind(const json& list) {
-  const auto found = std::ranges::find_if(list, [](const json& each) { return text_member(each, "kind") == kKind; });
+const json* of_kind(const json& list, std::string_view kind) {
+  const auto found = std::ranges::find_if(list, [&](const json& each) { return text_member(each, "kind") == kind; });
   return found == list.end() ? nullptr : &*found;
 }
 
+// Nothing of what is no form of the optimizer, or lowers nothing.
+std::optional<WhatIf> instead_of(const json& refused, const json& items) {
+  const Kind* kind = kind_named(text_member(refused, "instead"));
+  const json* item = kind != nullptr && kind->where == Where::optimizer ? of_kind(items, kind->name) : nullptr;
+  if (item == nullptr) return std::nullopt;
+  WhatIf change{
+      .kind = std::string(kind->name), .title = std::string(kind->title), .evidence = {}, .assumes = {}, .modules = {}, .parts = {}};
+  change.parts.push_back({.kind = change.kind, .modules = {}});
+  change.time = Ratio{item->at("ratio"), item->at("low"), item->at("high")};
+  change.step_was = Ns{whole(*item, "step_was_ns")};
+  change.peak_was = Bytes{whole(*item, "peak_was_bytes")};
+  change.peak = Bytes{whole(*item, "peak_bytes")};
+  const bool can_be = is_possible(*change.time) && change.step_was > Ns{} && change.step_was.count() <= kMostStep &&
+                      change.peak > Bytes{} && change.peak < change.peak_was && count(change.peak_was) <= kMostPeak;
+  if (!can_be) return std::nullopt;
+  change.step = Ns{std::llround(static_cast<double>(change.step_was.count()) * change.time->ratio)};
+  return change;
+}
+
 std::optional<KeptCheckpoints> kept_of(const json& document) {
-  if (const json* refused = of_kind(document.at("refused"))) {
+  if (const json* refused = of_kind(document.at("refused"), kKind)) {
     KeptCheckpoints kept{.curve = {}, .refused = short_text(*refused, "reason"), .where = {}};
+    kept.instead = instead_of(*refused, document.at("items"));
     return kept.refused.empty() ? std::nullopt : std::optional(std::move(kept));
   }
-  const json* item = of_kind(document.at("items"));
+  const json* item = of_kind(document.at("items"), kKind);
   if (item == nullptr || !item->contains("curve")) return std::nullopt;
   const json& curve = item->at("curve");
   KeptCheckpoints kept{.curve = {}, .refused = {}, .where = place_of(*item)};
@@ -100,8 +120,10 @@ std::string checkpoints_to_keep(const WhatIfs& all) {
   kept.profile = all.profile;
   kept.check = all.check;
   kept.faults = all.faults;
-  std::ranges::copy_if(all.items, std::back_inserter(kept.items), [](const WhatIf& item) { return item.curve.has_value(); });
   std::ranges::copy_if(all.refused, std::back_inserter(kept.refused), [](const NotThis& refused) { return refused.kind == kKind; });
+  std::ranges::copy_if(all.items, std::back_inserter(kept.items), [&](const WhatIf& item) {
+    return item.curve || std::ranges::find(kept.refused, item.kind, &NotThis::instead) != kept.refused.end();
+  });
   return kept.items.empty() && kept.refused.empty() ? std::string() : as_json(kept);
 }
 

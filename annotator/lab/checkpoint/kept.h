@@ -16,8 +16,9 @@ std::filesystem::path kept_checkpoints(const std::filesystem::path& bundle);
 std::string checkpoints_to_keep(const WhatIfs& all);
 
 struct KeptCheckpoints {
-  Curve curve;          // without points: `refused` says why
-  std::string refused;  // a sentence without its stop
+  Curve curve;                         // without points: `refused` says why
+  std::string refused;                 // a sentence without its stop
+  std::optional<WhatIf> instead = {};  // a form of the optimizer that lowers the peak where checkpoints do not; it has no place
   std::optional<SourceLine> where;
 };
 // Nothing where none are kept, or they are of another profile. A bundle may come from anybody: a point that cannot be is left out, and a

@@ -111,6 +111,7 @@ struct WhatIf {
 struct NotThis {
   std::string kind;
   NotHere why;
+  std::string instead = {};  // a kind that gives what this one was wanted for
 };
 
 struct WhatIfs {

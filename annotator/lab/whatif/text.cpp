@@ -120,6 +120,7 @@ void write_refusal(JsonText& json, const NotThis& refused) {
   if (!refused.why.module.empty()) json.member("module", refused.why.module);
   if (!refused.why.op.empty()) json.member("operator", refused.why.op);
   json.member("reason", refused.why.reason);
+  if (!refused.instead.empty()) json.member("instead", refused.instead);
 }
 
 // "−13 %", "+2 %"; below ten percent with a decimal.

@@ -139,10 +139,16 @@ def test_a_table_for_people(loop: Path) -> None:
 def test_a_peak_in_the_optimizer_is_said(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOP.replace("randn(2000", "randn(2").replace("(2000,)", "(2,)"))
     record(tmp_path, "train.py")
-    (refused,) = document(tmp_path)["refused"]
-    assert "is in the optimizer" in refused["reason"] and "fused_optimizer would" in refused["reason"]
+    found = document(tmp_path)
+    (refused,) = found["refused"]
+    (fused,) = found["items"]
+    assert refused["instead"] == fused["kind"] == "fused_optimizer"
+    assert fused["peak_bytes"] < fused["peak_was_bytes"] == recorded_peak(tmp_path)
+    assert "is in the optimizer" in refused["reason"] and "fused_optimizer would: " in refused["reason"]
     (kept,) = tmp_path.glob(".hotlens/profiles/*/checkpoints.json")
     assert json.loads(kept.read_text())["refused"] == [refused]
+    ask(tmp_path, "--apply")
+    assert "fused=True" not in (tmp_path / "train.py").read_text(), "nobody asked for another optimizer"
 
 
 def test_apply_edits_the_call_and_the_script_still_trains(loop: Path) -> None:

@@ -113,3 +113,31 @@ def test_the_timeline_plans_what_to_checkpoint(client: Client, tmp_path: Path) -
     client.notify("hotlens/trust", {"trusted": False})
     assert what_ifs(client)["plan"] == "none"
     assert "not trusted" in client.request("hotlens/timeline/planCheckpoints", {"profile": before["profile"]})["message"]
+
+
+def test_a_peak_in_the_optimizer_is_told_at_its_line_with_what_lowers_it(client: Client, tmp_path: Path) -> None:
+    text = SCRIPT.replace("SGD(model.parameters(), lr=0.1)", "Adam(model.parameters())").replace("randn(2000", "randn(2")
+    (tmp_path / "train.py").write_text(text)
+    uri = client.open(tmp_path / "train.py")
+    assert client.command("hotlens.server.profile", {"uri": uri})["started"]
+    client.wait(lambda: ended(client, 1), LIMIT)
+    steps = {"textDocument": {"uri": uri}, "position": {"line": text.splitlines().index("    optimizer.step()"), "character": 6}}
+    assert "here: checkpointing layers would not lower it" in client.request("textDocument/hover", steps)["contents"]["value"]
+    profile = what_ifs(client)["profile"]
+    assert client.request("hotlens/timeline/planCheckpoints", {"profile": profile})["started"]
+    client.wait(lambda: ended(client, 2), LIMIT)
+    (said,) = client.messages("window/showMessage")
+    assert "is in the optimizer: checkpointing does not lower it, fused_optimizer would: " in said["message"]
+    assert "fused_optimizer would: " in what_ifs(client)["checkpoints"]["refused"]
+
+    (lens,) = client.wait(lambda: lenses(client, uri))
+    at = lens["range"]["start"]
+    assert "is in the optimizer: checkpointing would not lower it; −" in lens["command"]["title"]
+    assert text.splitlines()[at["line"]] == "optimizer = torch.optim.Adam(model.parameters())"
+    params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
+    found = client.request("textDocument/codeAction", params)
+    (fuse,) = [one for one in found if one["title"].startswith("Apply: Optimizer with fused=True")]
+    assert "memory " in fuse["title"] and " → " in fuse["title"]
+    assert [one["newText"] for edits in fuse["edit"]["changes"].values() for one in edits] == [", fused=True"]
+    command = fuse["command"]
+    assert client.command(command["command"], *command["arguments"]) == {"kept": True}

@@ -598,6 +598,41 @@ TEST_CASE("a file the profile does not know shows nothing") {
   CHECK_FALSE(hover(view, {0, 0}, {}));
 }
 
+TEST_CASE("the line of an update in which the step holds most says that checkpointing would not lower the peak") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  const auto said = [&](std::uint32_t line, const std::string& words) {
+    const auto found = hover(test::open(profile), {line, 10}, {.markdown = false});
+    return found && found->contents.contains(words);
+  };
+  const std::string peak = "memory peak 84.0 MB here: checkpointing layers would not lower it";
+  profile->at_peak.total = Bytes{84'000'000};
+  profile->at_peak.moment = profile::MemoryAtPeak::Moment{.stage = profile::Stage::backward, .module = {}};
+  CHECK_FALSE(said(16, "memory peak"));
+  profile->at_peak.moment->stage = profile::Stage::optimizer;
+  CHECK(said(16, peak));
+  CHECK_FALSE(said(15, "memory peak"));
+  auto& held = profile->at_peak.stages[static_cast<std::size_t>(profile::Stage::optimizer)];
+  held[static_cast<std::size_t>(profile::Holding::workspace)] = Bytes{12'000'000};
+  CHECK_FALSE(said(16, "fused"));
+  profile->findings = {{.kind = "fused_optimizer", .title = "Optimizer with fused=True", .least_ratio = 0.9}};
+  CHECK(said(16, peak + ", fused=True would by up to 12.0 MB"));
+}
+
+TEST_CASE("what only runs tell is said without a number") {
+  const Opened opened;
+  auto profile = std::make_shared<profile::Profile>(*opened.profile);
+  profile->findings = {{.kind = "cudnn_benchmark",
+                        .title = "cudnn.benchmark",
+                        .assumes = {"shapes stay"},
+                        .file = opened.profile->files.front().path.string(),
+                        .line = 11,
+                        .only_measured = true}};
+  const auto found = hover(test::open(profile), {11, 5}, {.markdown = false});
+  REQUIRE(found);
+  CHECK(found->contents.contains("Could help, only runs tell how much: cudnn.benchmark (shapes stay)."));
+}
+
 TEST_CASE("a hover says what could help at its line, wherever it is now, and nothing once the line was edited") {
   const Opened opened;
   auto profile = std::make_shared<profile::Profile>(*opened.profile);

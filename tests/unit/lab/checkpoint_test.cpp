@@ -319,3 +319,34 @@ TEST_CASE("why there is no curve is kept, and nothing where checkpoints were not
   none.refused.clear();
   CHECK(checkpoints_to_keep(none).empty());
 }
+
+TEST_CASE("where the peak is in the optimizer the form of it that lowers the peak is kept instead, and nothing else") {
+  const test::Folder bundle;
+  WhatIfs all{.profile = "one", .check = {}, .items = {}, .refused = {}, .faults = {}};
+  all.refused.push_back({"checkpoint", {.reason = "the peak is in the optimizer"}, "fused_optimizer"});
+  WhatIf fused{.kind = "fused_optimizer", .title = "<b>", .evidence = {}, .assumes = {}, .modules = {}, .parts = {}};
+  fused.time = Ratio{.ratio = 0.9, .low = 0.85, .high = 0.95};
+  fused.step_was = Ns{10'000'000};
+  fused.peak_was = Bytes{84'000'000};
+  fused.peak = Bytes{72'000'000};
+  const auto kept = [&](const WhatIf& item) {
+    all.items = {item};
+    bundle.write("checkpoints.json", checkpoints_to_keep(all));
+    return read_kept_checkpoints(bundle.root, "one");
+  };
+  const auto read = kept(fused);
+  REQUIRE(read);
+  REQUIRE(read->instead);
+  CHECK(read->refused == "the peak is in the optimizer");
+  CHECK(read->instead->title == "Optimizer with fused=True");  // whatever the file says
+  CHECK(read->instead->peak == Bytes{72'000'000});
+  CHECK(read->instead->step == Ns{9'000'000});
+  WhatIf other = fused;
+  other.peak = Bytes{90'000'000};
+  CHECK_FALSE(kept(other)->instead);
+  all.refused[0].instead = other.kind = "no_dropout";
+  other.peak = fused.peak;
+  CHECK_FALSE(kept(other)->instead);
+  all.refused[0].instead.clear();
+  CHECK_FALSE(kept(fused)->instead);
+}
