@@ -105,6 +105,17 @@ class Player {
   Ns now_{};
 };
 
+// How long communication ran from the begin of the first step to the end of the last one.
+Ns communication(const attribution::Account& account, std::span<const attribution::Interval> exchanges) {
+  if (account.steps.empty()) return {};
+  std::vector<attribution::Interval> all;
+  for (const Work& work : account.work) {
+    if (work.owner.communicates) all.push_back({work.start, work.end});
+  }
+  const std::vector<attribution::Interval> on_device = attribution::merged(all);
+  return attribution::within(account.work.empty() ? exchanges : on_device, account.steps.front().span.start, account.steps.back().span.end);
+}
+
 }  // namespace
 
 double Played::ratio() const {
@@ -124,6 +135,19 @@ profile::Sensitivity sensitivity(const Schedule& schedule) {
   const Change kernels{.work = [](const Work&) { return 0.5; }, .host = {}, .unwaited = {}};
   const Change host{.work = {}, .host = [](const Piece&) { return 0.5; }, .unwaited = {}};
   return {.kernels = schedule.play(kernels).ratio(), .host = schedule.play(host).ratio()};
+}
+
+std::optional<profile::CommunicationSensitivity> communication_sensitivity(const attribution::Account& account, const Schedule& schedule,
+                                                                           std::span<const attribution::Interval> exchanges) {
+  const Ns time = communication(account, exchanges);
+  if (time <= Ns{}) return std::nullopt;
+  const auto no_work = [](const Work& work) { return work.owner.communicates ? 0.0 : 1.0; };
+  const auto no_piece = [](const Piece& piece) { return piece.owner.communicates ? 0.0 : 1.0; };
+  const Played without = schedule.play({.work = no_work, .host = no_piece, .unwaited = {}});
+  // A host that launches communication goes on doing so. Without device work its pieces are the waiting for it.
+  const Played beside = account.work.empty() ? without : schedule.play({.work = no_work, .host = {}, .unwaited = {}});
+  const Played hidden{.recorded = beside.recorded, .changed = std::max(beside.changed, time)};
+  return profile::CommunicationSensitivity{.hidden = std::min(hidden.ratio(), 1.0), .without = without.ratio()};
 }
 
 }  // namespace hotlens::causes

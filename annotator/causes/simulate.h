@@ -7,6 +7,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "annotator/attribution/account/account.h"
@@ -45,5 +47,10 @@ class Schedule {
 
 // The step with all kernels, and with all of the host's own time, at half: what it is sensitive to.
 profile::Sensitivity sensitivity(const Schedule& schedule);
+
+// With communication that nobody waits for, and without any; hidden it still takes its time. `exchanges`: of a host without device work
+// (annotator/attribution/account/exchanges.h). Nullopt where the steps communicate nothing.
+std::optional<profile::CommunicationSensitivity> communication_sensitivity(const attribution::Account& account, const Schedule& schedule,
+                                                                           std::span<const attribution::Interval> exchanges);
 
 }  // namespace hotlens::causes

@@ -262,6 +262,11 @@ struct Sensitivity {
   double kernels = 1, host = 1;
 };
 
+// The same if all communication with other processes ran beside other work, and if there were none. Waiting for the others is part of it.
+struct CommunicationSensitivity {
+  double hidden = 1, without = 1;
+};
+
 // The step times of one process of a training over several: medians.
 struct RankTimes {
   std::int64_t rank = 0;
@@ -316,8 +321,9 @@ struct Profile {
   MemoryAtPeak at_peak;
   std::optional<Bytes> optimizer_elsewhere;  // state of optimizers that is of no single parameter, so of no module
   Verdict verdict;
-  std::vector<Finding> findings;           // the largest first
-  std::optional<Sensitivity> sensitivity;  // of a run with device work
+  std::vector<Finding> findings;                                      // the largest first
+  std::optional<Sensitivity> sensitivity;                             // of a run with device work
+  std::optional<CommunicationSensitivity> communication_sensitivity;  // of a run that communicates
   std::vector<Issue> warnings;
   std::shared_ptr<const Loop> loop;                 // of a bundle whose loop was watched without a profiler, else null
   std::shared_ptr<const SavedTensors> saved;        // of a bundle whose map step was looked at so, else null

@@ -53,6 +53,7 @@ class JsonWriter {
       costs_json(profile_, beside_, card_, json_);
       json_.array("findings", [&] { findings(); });
       if (profile_.sensitivity) json_.object("sensitivity", [&] { sensitivity(*profile_.sensitivity); });
+      if (const auto& less = profile_.communication_sensitivity) json_.object("communication_sensitivity", [&] { sensitivity(*less); });
       json_.array("warnings", [&] { warnings(); });
     });
     return std::move(json_).take();
@@ -388,6 +389,11 @@ class JsonWriter {
   void sensitivity(const profile::Sensitivity& half) {
     json_.member("kernels_halved_ratio", half.kernels);
     json_.member("host_halved_ratio", half.host);
+  }
+
+  void sensitivity(const profile::CommunicationSensitivity& if_less) {
+    json_.member("hidden_ratio", if_less.hidden);
+    json_.member("without_ratio", if_less.without);
   }
 
   void warnings() {

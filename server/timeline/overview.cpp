@@ -224,6 +224,9 @@ Answer overview(Library& library, const Opened& opened) {
               {"warnings", std::move(warnings)},
               {"compareWith", std::move(others)}};
   if (const auto& half = profile.sensitivity) answer["sensitivity"] = {{"kernels", half->kernels}, {"host", half->host}};
+  if (const auto& less = profile.communication_sensitivity) {
+    answer["communicationSensitivity"] = {{"hidden", less->hidden}, {"without", less->without}};
+  }
   put_memory(answer, profile, blocks.get());
   const auto& devices = opened.annotated().trace.devices;
   const auto capacity = std::ranges::find_if(devices, [](const trace::Device& device) { return device.memory_bytes > 0; });

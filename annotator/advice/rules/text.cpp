@@ -79,6 +79,10 @@ std::string findings_text(const profile::Profile& profile, const format::Style& 
     text += "  " + std::string(style.dim) + "if kernels took half their time " + change_text(half->kernels) + ", if the host did " +
             change_text(half->host) + std::string(style.off) + "\n";
   }
+  if (const auto& less = profile.communication_sensitivity) {
+    text += "  " + std::string(style.dim) + "if communication were hidden behind computing " + change_text(less->hidden) +
+            ", without communication " + change_text(less->without) + std::string(style.off) + "\n";
+  }
   if (text.empty()) return text;
   return "\n" + std::string(style.bold) + "What could help, at most" + std::string(style.off) + "\n" + text;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "annotator/advice/rules/rules.h"
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/causes/simulate.h"
 #include "annotator/causes/usage.h"
 #include "annotator/causes/verdict.h"
@@ -344,6 +345,8 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   profile->verdict = causes::judge(*profile);
   const causes::Schedule schedule(annotated.account);
   if (profile->has_device() && !profile->steps.empty()) profile->sensitivity = causes::sensitivity(schedule);
+  const auto exchanges = attribution::host_exchanges(annotated.trace, annotated.forest, annotated.steps);
+  profile->communication_sensitivity = causes::communication_sensitivity(annotated.account, schedule, exchanges);
   const std::vector<kernels::KernelName> kernels = rules::kernel_names(annotated.trace, annotated.account);
   profile->findings = rules::findings({.trace = annotated.trace,
                                        .forest = annotated.forest,

@@ -4,11 +4,14 @@ import type { Commands } from './commands';
 import { button, element } from './dom';
 import { exact, fileName } from './format';
 import { changeOf, helpsOf, type Gain, type Help } from './gains';
-import type { Overview, Sensitivity } from './messages';
+import type { CommunicationSensitivity, Overview, Sensitivity } from './messages';
 import type { Outcome } from './what_if_messages';
 
 export const sensitivityWords = ({ kernels, host }: Sensitivity): string =>
   `if kernels took half their time ${changeOf(kernels)}, if the host did ${changeOf(host)}`;
+
+export const communicationWords = ({ hidden, without }: CommunicationSensitivity): string =>
+  `if communication were hidden behind computing ${changeOf(hidden)}, without communication ${changeOf(without)}`;
 
 const unfolded = new Set<string>(); // rows that somebody opened: they stay open when the panel is drawn anew
 
@@ -69,9 +72,14 @@ function othersRow(others: readonly Help[], profile: string): HTMLElement[] {
   return [element('li', { class: 'others' }, folding(`${profile} others`, summary, element('ul', { class: 'evidence' }, ...list)))];
 }
 
-export function helpsPart({ profile, findings, sensitivity }: Overview, outcomes: readonly Outcome[], commands: Commands): HTMLElement[] {
+export function helpsPart(overview: Overview, outcomes: readonly Outcome[], commands: Commands): HTMLElement[] {
+  const { profile, findings, sensitivity, communicationSensitivity } = overview;
   const { rows, others } = helpsOf(findings, outcomes);
-  if (rows.length === 0 && others.length === 0 && sensitivity === undefined) return [];
+  const depends = [
+    ...(sensitivity === undefined ? [] : [sensitivityWords(sensitivity)]),
+    ...(communicationSensitivity === undefined ? [] : [communicationWords(communicationSensitivity)]),
+  ];
+  if (rows.length === 0 && others.length === 0 && depends.length === 0) return [];
   const tipOf = ({ title, gains }: Help): string => {
     const bound = gains[0]?.certainty === 'most' ? findings.find((finding) => finding.title === title) : undefined;
     return bound === undefined || bound.onlyMeasured === true ? title : `${title}: saves at most ${exact(bound.savedAtMost)}`;
@@ -80,6 +88,6 @@ export function helpsPart({ profile, findings, sensitivity }: Overview, outcomes
   return [
     element('h2', { text: 'What could help' }),
     ...(items.length === 0 ? [] : [element('ul', { class: 'helps' }, ...items)]),
-    ...(sensitivity === undefined ? [] : [element('p', { class: 'dim sensitivity', text: sensitivityWords(sensitivity) })]),
+    ...depends.map((text) => element('p', { class: 'dim sensitivity', text })),
   ];
 }

@@ -49,6 +49,12 @@ export interface Sensitivity {
   readonly host: number;
 }
 
+// The same if communication with other processes ran beside other work, and without any.
+export interface CommunicationSensitivity {
+  readonly hidden: number;
+  readonly without: number;
+}
+
 export interface StepSummary {
   readonly index: number;
   readonly wall: number;
@@ -89,6 +95,7 @@ export interface Overview {
   readonly verdict?: Verdict;
   readonly findings: readonly Finding[]; // the largest first
   readonly sensitivity?: Sensitivity;
+  readonly communicationSensitivity?: CommunicationSensitivity;
   readonly memoryPeak?: number;
   readonly memoryPeakAt?: PeakMoment;
   readonly memoryStart?: number;

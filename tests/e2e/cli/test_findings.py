@@ -83,3 +83,35 @@ def test_a_change_at_a_place_is_that_of_this_place_alone(hotlens: Run, write: Wr
     for place in ("train.py:41", "rain.py:40"):
         assert json.loads(hotlens("whatif", trace, f"loader_workers@{place}", "--format", "json").stdout)["items"] == []
     assert hotlens("whatif", trace, "loader_workers@train.py").returncode == 2
+
+
+def exchanging(exchange: int) -> dict[str, Any]:
+    """A step on a GPU: a product of 500 µs, an exchange of so many on another stream, an update of 50 µs, and 30 µs of the host."""
+    events: list[dict[str, Any]] = []
+
+    def complete(category: str, name: str, start: int, duration: int, stream: int = 0, launch: int = 0) -> None:
+        place = {"pid": 0, "tid": stream} if stream else {"pid": 9, "tid": 1}
+        args = {"correlation": launch} if launch else {}
+        events.append({"ph": "X", "cat": category, "name": name, **place, "ts": start, "dur": duration, "args": args})
+
+    complete("user_annotation", "ProfilerStep#3", 0, 600 + exchange)
+    kernels = [("gemm", 20, 500, 7), ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 520, exchange, 8), ("add", 520 + exchange, 50, 7)]
+    for number, (name, start, duration, stream) in enumerate(kernels, 1):
+        complete("cpu_op", f"aten::op{number}", number * 10 - 10, 9)
+        complete("cuda_runtime", "cudaLaunchKernel", number * 10 - 8, 5, launch=number)
+        complete("kernel", name, start, duration, stream, number)
+    complete("cpu_op", "aten::item", 40, 555 + exchange)
+    complete("cuda_runtime", "cudaStreamSynchronize", 45, 545 + exchange, launch=99)
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def test_a_report_says_what_communication_costs_at_most(hotlens: Run, write: Write) -> None:
+    report = json.loads(hotlens("report", write("short.json", exchanging(400)), "--format", "json").stdout)
+    assert report["communication_sensitivity"] == {"hidden_ratio": 0.6, "without_ratio": 0.6}
+    long = write("long.json", exchanging(1400))
+    report = json.loads(hotlens("report", long, "--format", "json").stdout)
+    assert report["communication_sensitivity"] == {"hidden_ratio": 0.7, "without_ratio": 0.3}
+    words = "if communication were hidden behind computing \u221230 %, without communication \u221270 %"
+    assert words in hotlens("report", long).stdout
+    report = json.loads(hotlens("report", write("alone.json", loading(600)), "--format", "json").stdout)
+    assert "communication_sensitivity" not in report

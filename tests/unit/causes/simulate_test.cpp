@@ -1,5 +1,6 @@
 #include "annotator/causes/simulate.h"
 
+#include "annotator/attribution/account/exchanges.h"
 #include "annotator/profile/build/annotated.h"
 #include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
@@ -84,6 +85,44 @@ TEST_CASE("work that waited for another stream still does") {
       play(account_of(script),
            {.work = [](const Work& work) { return work.end - work.start > us(200) ? 0.5 : 1.0; }, .host = {}, .unwaited = {}});
   CHECK(played.recorded - played.changed == us(250));
+}
+
+TEST_CASE("communication that nobody waits for takes no time of the step, and without any its time is gone") {
+  // A product of 500 µs, an exchange of its result of `exchange` µs on a stream of its own, the update of 50 µs, then the host goes on.
+  const auto step_with = [](std::int64_t exchange) {
+    Script script;
+    script.range("ProfilerStep#0", 0, 600 + exchange);
+    script.op("aten::mm", 0, 9).launch(1, 2, 5).kernel("gemm", 1, 20, 500);
+    script.op("c10d::allreduce_", 10, 9).launch(2, 12, 5).kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 2, 520, exchange, 91);
+    script.op("aten::add_", 20, 9).launch(3, 22, 5).kernel("add", 3, 520 + exchange, 50);
+    script.op("aten::item", 40, 555 + exchange).launch(99, 45, 545 + exchange, "cudaStreamSynchronize");
+    return account_of(script);
+  };
+  const auto asked = [](const attribution::Account& account) { return communication_sensitivity(account, Schedule(account), {}); };
+  const attribution::Account short_one = step_with(400);
+  const auto little = asked(short_one);
+  REQUIRE(little);
+  CHECK(little->without == Approx(600.0 / 1000));  // the product ends at 520, the update at 570, and the host goes on for 30
+  CHECK(little->hidden == Approx(600.0 / 1000));
+  // What takes longer than all else is never hidden whole.
+  const auto much = asked(step_with(1400));
+  REQUIRE(much);
+  CHECK(much->hidden == Approx(1400.0 / 2000));
+  CHECK(much->without == Approx(600.0 / 2000));
+  CHECK_FALSE(asked(account_of(device_limits())));
+}
+
+TEST_CASE("without a device what a host waits for exchanges is gone without them") {
+  Script script;
+  script.process("1").range("ProfilerStep#0", 0, 1000).op("aten::mm", 0, 400).op("aten::add_", 700, 300);
+  script.range("gloo:all_reduce", 100, 580, {.thread = 1});
+  script.trace().messages.event.push_back(static_cast<std::uint32_t>(script.trace().events.size() - 1));
+  const Read read(script);
+  const auto account = attribution::account(read.trace, read.forest, read.steps, read.owners);
+  const auto told = communication_sensitivity(account, Schedule(account), host_exchanges(read.trace, read.forest, read.steps));
+  REQUIRE(told);
+  CHECK(told->without == Approx(720.0 / 1000));  // it goes on 20 µs after the exchange
+  CHECK(told->hidden == Approx(720.0 / 1000));   // which is longer than its 580 µs
 }
 
 TEST_CASE("real recordings played unchanged take their own time, and no more when something is shorter") {

@@ -5,7 +5,7 @@ import { layoutSlices, mainPart, partsOf, peakWords } from '../breakdown';
 import { othersOf, rowsOf } from '../details';
 import { changeText, sorted } from '../compare';
 import { changeOf } from '../gains';
-import { sensitivityWords } from '../helps';
+import { communicationWords, sensitivityWords } from '../helps';
 import { pictureAsSvg } from '../export_picture';
 import { layoutPicture } from '../layout';
 import type { BreakdownRow, CompareRow, Details, Overview } from '../messages';
@@ -179,5 +179,9 @@ test("the moment of the peak is told by what ran, and by its time where that is 
 
 test('what half the time of one side gives is written as the report writes it', () => {
   assert.equal(sensitivityWords({ kernels: 0.62, host: 0.991 }), 'if kernels took half their time −38 %, if the host did −1 %');
+  assert.equal(
+    communicationWords({ hidden: 0.9, without: 0.7 }),
+    'if communication were hidden behind computing −10 %, without communication −30 %',
+  );
   assert.deepEqual([1, 0.996, 0.994, 1.02].map(changeOf), ['0 %', '0 %', '−1 %', '+2 %']);
 });

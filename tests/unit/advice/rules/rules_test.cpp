@@ -361,3 +361,13 @@ TEST_CASE("findings are sorted by what they give, and tell it as a bound") {
   CHECK(alone.contains("at most −50 %: 500 µs → 250 µs"));
   CHECK(alone.contains(", 500 µs (profiled)\n"));
 }
+
+TEST_CASE("the report says what the step is sensitive to") {
+  profile::Profile profile;
+  CHECK(rules::findings_text(profile, format::style(false)).empty());
+  profile.sensitivity = profile::Sensitivity{.kernels = 0.8, .host = 1};
+  profile.communication_sensitivity = profile::CommunicationSensitivity{.hidden = 0.9, .without = 0.7};
+  const std::string text = rules::findings_text(profile, format::style(false));
+  CHECK(text.contains("if kernels took half their time −20 %, if the host did 0 %\n"));
+  CHECK(text.contains("if communication were hidden behind computing −10 %, without communication −30 %\n"));
+}
