@@ -20,6 +20,8 @@ Made autocast(const Script& script, std::string_view device);
 // Of the DataLoader that the loop takes its batches from.
 Made loader_workers(const Script& script);
 Made pin_memory(const Script& script);
+// Of the loop whose body calls the model: each half of its batch, one update.
+Made accumulate(const Script& script);
 // Of the layers at these paths.
 Made no_dropout(const Script& script, std::span<const std::string> paths);
 Made no_conv_bias(const Script& script, std::span<const std::string> paths);

@@ -27,6 +27,7 @@ Made made(const Script& script, std::string_view kind, const std::vector<std::st
   if (kind == "channels_last") return channels_last(script);
   if (kind == "compile") return compile(script);
   if (kind == "autocast_bf16") return autocast(script, script.sources().device);
+  if (kind == "accumulate") return accumulate(script);
   if (kind == "loader_workers") return loader_workers(script);
   if (kind == "pin_memory") return pin_memory(script);
   if (kind == "checkpoint") return checkpoint(script, modules);

@@ -61,8 +61,7 @@ Made before_statement(const Script& script, const Found& call, const std::string
   const PythonText& text = script.texts()[call.file];
   const std::vector<Statement> block = text.block_from(call.call->whole);
   const std::string indentation = block.empty() ? std::string() : script.indentation(call.file, block[0].span.begin);
-  if (block.empty() || indentation.find_first_not_of(" \t") != std::string::npos)
-    return no("another statement stands on the line of the optimizer");
+  if (block.empty() || !is_blank(indentation)) return no("another statement stands on the line of the optimizer");
   const std::uint32_t begin = block[0].span.begin;
   return Edits{{call.file, {{{begin, begin}, statement + std::string(line_end(text.text())) + indentation}}, std::move(needs)}};
 }

@@ -8,10 +8,6 @@
 namespace hotlens::advice {
 namespace {
 
-bool ends_line(std::string_view indentation) {
-  return indentation.find_first_not_of(" \t") == std::string_view::npos;
-}
-
 // Where a model is put into channels_last, by a call on it or where it is made.
 std::optional<std::uint32_t> converted(const PythonText& text, std::string_view model) {
   for (const Call& call : text.calls()) {
@@ -23,13 +19,6 @@ std::optional<std::uint32_t> converted(const PythonText& text, std::string_view 
     if (on_it) return call.whole.begin;
   }
   return std::nullopt;
-}
-
-// A statement behind these bytes on their line.
-bool shares_end(std::string_view text, std::uint32_t end) {
-  const std::string_view rest = text.substr(end, text.find('\n', end) - end);
-  const std::size_t first = rest.find_first_not_of(" \t\r");
-  return first != std::string_view::npos && rest[first] != '#';
 }
 
 }  // namespace
@@ -51,7 +40,7 @@ Made channels_last(const Script& script) {
   const bool plain = call->given.size() == 1 && call->given[0].kind == "identifier";
   if (!plain || !call->given[0].name.empty()) return no("the model is not called with one variable, the images");
   const std::vector<Statement> block = text.block_from(made->call->whole);
-  if (block.empty() || !ends_line(script.indentation(made->file, block[0].span.begin)))
+  if (block.empty() || !is_blank(script.indentation(made->file, block[0].span.begin)))
     return no("another statement stands on the line of the optimizer");
   const std::string before = fmt::format("{}.to(memory_format=torch.channels_last){}{}", model, line_end(text.text()),
                                          script.indentation(made->file, block[0].span.begin));
@@ -121,7 +110,7 @@ Made autocast(const Script& script, std::string_view device) {
   const auto last = std::ranges::find_if(inside, holds);
   if (last != inside.end()) inside.erase(last + 1, inside.end());
   const std::string indentation_was = script.indentation(file, inside[0].span.begin);
-  if (!ends_line(indentation_was)) return no("another statement stands on the line of the model's call");
+  if (!is_blank(indentation_was)) return no("another statement stands on the line of the model's call");
   if (shares_end(text.text(), inside.back().span.end)) return no("another statement stands on the line of the loss");
   const std::string deeper = indentation_was.contains('\t') ? "\t" : "    ";
   const std::uint32_t begin = inside[0].span.begin;

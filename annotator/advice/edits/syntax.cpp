@@ -201,6 +201,23 @@ bool PythonText::has_string(std::string_view content) const {
   });
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+bool shares_end(std::string_view text, std::uint32_t end) {
+  const std::string_view rest = text.substr(end, text.find('\n', end) - end);
+  const std::size_t first = rest.find_first_not_of(" \t\r");
+  return first != std::string_view::npos && rest[first] != '#';
+}
+
+bool is_variable(TSNode node) {
+  const TSNode parent = ts_node_parent(node);
+  if (type(node) != "identifier") return false;
+  if (type(parent) == "attribute") return ts_node_eq(field(parent, "object"), node);
+  return type(parent) != "keyword_argument" || ts_node_eq(field(parent, "value"), node);
+}
+
 std::string_view line_end(std::string_view text) {
   return text.contains("\r\n") ? "\r\n" : "\n";
 }

@@ -110,6 +110,13 @@ void each_node(TSNode node, const Each& each) {
 // The nearest node around it of this kind; null where there is none.
 TSNode around(TSNode node, std::string_view kind);
 
+// Nothing but an indentation.
+bool is_blank(std::string_view text);
+// A statement behind these bytes on their line.
+bool shares_end(std::string_view text, std::uint32_t end);
+// A variable: no attribute and no keyword.
+bool is_variable(TSNode node);
+
 // "\r\n" where the text has it.
 std::string_view line_end(std::string_view text);
 

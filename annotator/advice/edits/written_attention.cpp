@@ -17,14 +17,6 @@ TSNode bare(TSNode node) {
   return node;
 }
 
-// A variable, no attribute and no keyword.
-bool is_variable(TSNode node) {
-  const TSNode parent = ts_node_parent(node);
-  if (type(node) != "identifier") return false;
-  if (type(parent) == "attribute") return ts_node_eq(field(parent, "object"), node);
-  return type(parent) != "keyword_argument" || ts_node_eq(field(parent, "value"), node);
-}
-
 // `f(x, …)` and `x.f(…)` alike: the last word of its name, and its arguments with the object first.
 struct Applied {
   std::string name;

@@ -77,3 +77,41 @@ def test_a_profile_of_another_script_in_the_folder_is_no_second_size(tmp_path: P
     (before / "train.py").write_text(other)
     subprocess.run([*command, "train.py"], cwd=before, check=True, capture_output=True)
     assert row(answer(before, "list")["items"], "accumulate")
+
+
+# In float64, without norms of a batch; the last batch is smaller.
+APPLIED = """\
+import sys
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)
+data = TensorDataset(torch.randn(157, 12), torch.randint(4, (157,)))
+model = nn.Sequential(nn.Linear(12, 64), nn.GELU(), nn.Linear(64, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+criterion = nn.CrossEntropyLoss()
+for x, y in DataLoader(data, batch_size=8, shuffle=True):
+    out = model(x)
+    loss = criterion(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(loss.item(), file=sys.stderr)
+"""
+
+
+def test_the_edited_loop_trains_as_the_unedited_one(tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    record_two_sizes(before, APPLIED)
+
+    def losses() -> list[float]:
+        done = subprocess.run([PYTHON, "train.py"], cwd=before, capture_output=True, text=True, check=True)
+        return [float(line) for line in done.stderr.split()]
+
+    unedited = losses()
+    (item,) = answer(before, "accumulate", "--apply")["items"]
+    assert item["state"] == "applied"
+    assert "x.chunk(2), y.chunk(2)" in (before / "train.py").read_text()
+    assert len(unedited) == 20 and losses() == pytest.approx(unedited, rel=1e-9)

@@ -434,3 +434,66 @@ TEST_CASE("layers that a library's model checkpoints itself have its switch behi
   CHECK_FALSE(
       switched("model = BertModel(config)", {"bert.layer.0", "bert.layer.1"}, "gradient_checkpointing_enable", true).contains("_enable("));
 }
+
+namespace {
+
+// A loop over batches; the model is called in the first of these lines.
+std::string halved(const std::string& body, const std::string& before = "loader = DataLoader(data, batch_size=8)\n",
+                   const std::string& head = "for x, y in loader:") {
+  const std::string start =
+      "from torch.nn import functional as F\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n" + before;
+  Sources from = sources(start + head + "\n" + body);
+  const std::string all = from.files[0].text, until = all.substr(0, all.find("model("));
+  from.model.stages.push_back(
+      {.site = site(static_cast<std::uint32_t>(std::ranges::count(until, '\n'))), .stage = attribution::Stage::forward});
+  const std::string made = edited(from, "accumulate");
+  return made.starts_with(start) ? made.substr(start.size() + head.size() + 1) : made;
+}
+
+}  // namespace
+
+TEST_CASE("each half of a batch goes forward and backward before one update") {
+  CHECK(halved("    opt.zero_grad()\n    loss = F.cross_entropy(model(x), y)  # é\n    loss.backward()\n    opt.step()\n") ==
+        "    opt.zero_grad()\n    for x_half, y_half in zip(x.chunk(2), y.chunk(2)):\n"
+        "        loss = F.cross_entropy(model(x_half), y_half)  # é\n        (loss * (len(x_half) / len(x))).backward()\n    opt.step()\n");
+  // What is read later is that of the whole batch; zero_grad() comes once.
+  CHECK(halved("    out = model(\n        x)\n    loss = F.mse_loss(out, y)\n    opt.zero_grad()\n    loss.backward()\n    "
+               "print(loss.item())\n") ==
+        "    opt.zero_grad()\n    loss_parts = []\n    for x_half, y_half in zip(x.chunk(2), y.chunk(2)):\n        out = model(\n          "
+        "  x_half)\n"
+        "        loss = F.mse_loss(out, y_half)\n        (loss * (len(x_half) / len(x))).backward()\n"
+        "        loss_parts.append(loss.detach() * (len(x_half) / len(x)))\n    loss = sum(loss_parts)\n    print(loss.item())\n");
+  const std::string made = "loader = DataLoader(data)\ncriterion = nn.CrossEntropyLoss(label_smoothing=0.1)\n";
+  CHECK(halved("    x, y = x.to(d), y.to(d)\n    loss = criterion(model(x), y)\n    loss.backward()\n", made,
+               "for i, (x, y) in enumerate(loader):")
+            .starts_with("    x, y = x.to(d), y.to(d)\n    for x_half, y_half in zip("));
+  CHECK(halved("    x, y = batch\n    loss = criterion(model(x), y)\n    loss.backward()\n", made, "for batch in loader:")
+            .starts_with("    x, y = batch\n    for x_half, y_half in zip("));
+}
+
+TEST_CASE("a loop whose halves would not add up to its batch is left alone") {
+  const std::string pass = "    loss = F.cross_entropy(model(x), y)\n    loss.backward()\n";
+  CHECK(halved("    loss = F.cross_entropy(model(x), y, reduction=\"sum\")\n    loss.backward()\n").contains("the mean over the samples"));
+  CHECK(halved("    loss = F.cross_entropy(model(x), y, weights)\n    loss.backward()\n").contains("the mean over the samples"));
+  CHECK(halved("    loss = contrast(model(x), y)\n    loss.backward()\n").contains("it is not certain that `contrast` is the mean"));
+  CHECK(halved("    loss = F.mse_loss(model(x), y) + decay\n    loss.backward()\n").contains("no single call of a loss of torch"));
+  CHECK(halved("    out = model(x)\n    loss = F.mse_loss(out, y)\n    loss.backward()\n    right += out.argmax(1)\n")
+            .contains("`out` is used again, at train.py:9"));
+  CHECK(halved("    mask = x > 0\n    loss = F.mse_loss(model(x, mask), y)\n    loss.backward()\n")
+            .contains("`mask` is made for the whole batch"));
+  CHECK(halved("    x = mix(x)\n" + pass).contains("`x` becomes something else in the loop, at train.py:6"));
+  CHECK(halved("    loss = F.mse_loss(model(x[\"a\"]), y)\n    loss.backward()\n").contains("parts of `x` are taken"));
+  CHECK(halved("    scaler.scale(F.mse_loss(model(x), y)).backward()\n").starts_with("refused"));
+  CHECK(
+      halved("    loss = F.mse_loss(model(x), y)\n    log(loss)\n    loss.backward()\n").contains("something else is done than assigned"));
+  CHECK(halved("    loss = F.mse_loss(model(x), y); loss.backward()\n").starts_with("    for x_half"));
+  CHECK(halved("    a = 1; loss = F.mse_loss(model(x), y)\n    loss.backward()\n")
+            .contains("        a = 1; loss = F.mse_loss(model(x_half), y_half)\n"));
+  CHECK(halved("    with autocast():\n        loss = F.mse_loss(model(x), y)\n    loss.backward()\n").starts_with("refused"));
+  CHECK(halved(pass, "loader = DataLoader(data, collate_fn=mine)\n").contains("in a way of its own, at train.py:4"));
+  CHECK(halved(pass, "loader = DataLoader(data, None)\n").contains("in a way of its own"));
+  CHECK(halved(pass, "loader = batches()\n").contains("makes a torch.utils.data.DataLoader"));
+  CHECK(halved(pass, "loader = DataLoader(data)\n", "for x, y in others:")
+            .contains("it is not certain that the loop's `others` is a DataLoader"));
+  CHECK(halved("    loss = F.mse_loss(model(z), z)\n    loss.backward()\n").contains("nothing that the loop gets"));
+}
