@@ -255,6 +255,7 @@ struct Finding {
   Ns at_most{};                           // the same of the step that is shown
   std::optional<Foretold> foretold = {};  // where the recording tells more than that bound
   bool only_measured = false;             // what it gives only runs of the script tell: the bound says nothing
+  std::string note = {};                  // a sentence without its stop: what else could be done; empty: nothing
 };
 
 // How much of the step would be left, as a fraction, if one side took half its time (annotator/causes/simulate.h).

@@ -9,7 +9,7 @@
 namespace hotlens::features {
 namespace {
 
-constexpr std::size_t kLongestCondition = 200;  // characters of a condition
+constexpr std::size_t kLongestCondition = 200, kLongestNote = 320;  // characters
 
 bool untouched(const FileView& view, std::uint32_t executed) {
   return std::ranges::none_of(view.placements, [&](const source::Anchors::Placement& placement) {
@@ -36,7 +36,9 @@ std::string sentence(const profile::Finding& finding, bool markdown) {
   std::string condition;
   for (const std::string& each : finding.assumes) condition += (condition.empty() ? "" : "; ") + each;
   const std::string words = "Could help, " + rules::gain_words(finding) + ": " + finding.title + " (" + condition + ").";
-  return markdown ? escape_markdown(words, kLongestCondition) : plain(words, kLongestCondition);
+  const auto safe = [&](const std::string& text, std::size_t most) { return markdown ? escape_markdown(text, most) : plain(text, most); };
+  if (finding.note.empty()) return safe(words, kLongestCondition);
+  return safe(words, kLongestCondition) + " " + safe("Also, " + finding.note + ".", kLongestNote);
 }
 
 }  // namespace hotlens::features

@@ -174,6 +174,7 @@ WhatIf change_of(const profile::Finding& finding, std::optional<Ns> step) {
   for (const profile::Verdict::Evidence& evidence : finding.evidence) {
     item.evidence.push_back(rules::evidence_text(finding, evidence, step));
   }
+  if (!finding.note.empty()) item.evidence.push_back(finding.note);
   if (!finding.file.empty() && finding.line) item.where = SourceLine{finding.file, *finding.line};
   return item;
 }

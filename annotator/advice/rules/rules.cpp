@@ -39,7 +39,8 @@ profile::Finding finding(const Recording& recording, const Rule& rule, Found fou
           .least_ratio = ratio,
           .at_most = Ns{std::llround(static_cast<double>(step.count()) * (1 - ratio))},
           .foretold = found.foretold,
-          .only_measured = found.only_measured};
+          .only_measured = found.only_measured,
+          .note = std::move(found.note)};
 }
 
 }  // namespace

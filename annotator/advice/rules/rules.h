@@ -20,6 +20,10 @@
 #include "annotator/profile/profile.h"
 #include "annotator/trace/trace.h"
 
+namespace hotlens::costs {
+struct Given;
+}
+
 namespace hotlens::rules {
 
 // What a rule looks at. `profile`: its steps, stages, causes, kernels and memory are filled.
@@ -31,6 +35,7 @@ struct Recording {
   const profile::Model* model = nullptr;  // of a bundle
   const profile::Profile& profile;
   const std::vector<kernels::KernelName>& kernels;  // by name of the trace; of device work
+  const costs::Given* given = nullptr;              // shapes of operators, also of a bundle's; null: they are not asked for
 
   const attribution::StepAccount& step() const { return account.steps[profile.representative]; }
   const attribution::StepSpan& span() const { return step().span; }
@@ -46,6 +51,7 @@ struct Found {
   std::uint32_t node = attribution::kNoNode;  // where it belongs in the code: of the host; kNoNode: nowhere
   causes::Change change;                      // what it takes away, at best
   std::optional<profile::Foretold> foretold = {};
+  std::string note = {};       // see profile::Finding
   bool only_measured = false;  // what takes the place of that work may be as slow: no bound is told
 };
 

@@ -65,6 +65,7 @@ std::string finding_text(const profile::Finding& finding, Ns step, const format:
     text += "  now: " + harmless(evidence_text(finding, evidence, step)) + "\n";
   }
   for (const std::string& condition : finding.assumes) text += "  if: " + harmless(condition) + "\n";
+  if (!finding.note.empty()) text += "  also: " + harmless(finding.note) + "\n";
   return text;
 }
 
@@ -121,6 +122,7 @@ void write_finding(JsonText& json, const profile::Finding& finding, Ns step) {
   json.array("assumes", [&] {
     for (const std::string& condition : finding.assumes) json.element(condition);
   });
+  if (!finding.note.empty()) json.member("note", finding.note);
   json.member("state", std::string_view("open"));
 }
 

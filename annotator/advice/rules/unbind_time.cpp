@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "annotator/advice/rules/dense_scan.h"
 #include "annotator/advice/rules/marks.h"
 
 namespace hotlens::rules {
@@ -94,6 +95,13 @@ class Sequences {
   std::uint32_t node_ = kNoNode;
 };
 
+// Those of the representative step, in its order.
+std::vector<std::uint32_t> selections(const Recording& recording, std::vector<std::uint32_t> nodes) {
+  std::erase_if(nodes, [&](std::uint32_t node) { return recording.name(node) != "aten::select_backward" || !recording.in_step(node); });
+  std::ranges::sort(nodes, {}, [&](std::uint32_t node) { return recording.forest.start[node]; });
+  return nodes;
+}
+
 }  // namespace
 
 // Certain: many backward passes of `x[t]`, each of which fills a tensor as large as the whole sequence and is added to what the others
@@ -102,22 +110,23 @@ std::optional<Found> unbind_time(const Recording& recording) {
   if (!knows(recording, "aten::select_backward")) return std::nullopt;
   const Sequences sequences(recording);
   std::vector<bool> wanted(recording.forest.size());
-  std::int64_t most = 0;
+  const Steps* longest = nullptr;
   for (const auto& [key, steps] : sequences.all()) {
     if (steps.longest <= kManySteps) continue;
-    most = std::max(most, steps.all);
+    if (longest == nullptr || steps.all > longest->all) longest = &steps;
     for (const std::uint32_t node : steps.nodes) wanted[node] = true;
   }
-  if (most == 0) return std::nullopt;
+  if (longest == nullptr) return std::nullopt;
   const Marks filling = marked(recording, [&](std::uint32_t node) { return wanted[node]; });
   const std::uint32_t one = first(recording, filling);
   const std::uint32_t evaluated = one == kNoNode ? kNoNode : recording.forest.parent[one];
   const std::uint32_t creator = evaluated == kNoNode ? kNoNode : recording.forest.creator[evaluated];
-  return Found{.evidence = {{"x[t] is differentiated " + std::to_string(most) + " times, each time into the whole sequence",
+  return Found{.evidence = {{"x[t] is differentiated " + std::to_string(longest->all) + " times, each time into the whole sequence",
                              shown(recording, sum(recording, filling)), ""}},
                .assumes = {"the loop takes its steps from x.unbind(dim), whose backward writes the sequence once"},
                .node = creator == kNoNode ? one : creator,
-               .change = without(filling)};
+               .change = without(filling),
+               .note = dense_scan_note(recording, selections(recording, longest->nodes))};
 }
 
 }  // namespace hotlens::rules

@@ -348,13 +348,15 @@ std::shared_ptr<const Profile> profile_of(Annotated& annotated, std::optional<st
   const auto exchanges = attribution::host_exchanges(annotated.trace, annotated.forest, annotated.steps);
   profile->communication_sensitivity = causes::communication_sensitivity(annotated.account, schedule, exchanges);
   const std::vector<kernels::KernelName> kernels = rules::kernel_names(annotated.trace, annotated.account);
+  const costs::Given given = given_of(annotated);
   profile->findings = rules::findings({.trace = annotated.trace,
                                        .forest = annotated.forest,
                                        .owners = annotated.owners,
                                        .account = annotated.account,
                                        .model = annotated.model ? &*annotated.model : nullptr,
                                        .profile = *profile,
-                                       .kernels = kernels},
+                                       .kernels = kernels,
+                                       .given = &given},
                                       schedule);
   Differences differences(*profile);
   for (std::size_t step = 0; step < profile->steps.size(); ++step) {

@@ -3,6 +3,7 @@
 
 #include "annotator/advice/rules/text.h"
 #include "annotator/common/format.h"
+#include "annotator/costs/finder.h"
 #include "tests/unit/attribution/fixture.h"
 #include "tests/unit/catch.h"
 
@@ -29,13 +30,15 @@ struct Asked {
     profile.page_faults = faults;
     profile.cudnn_benchmark = cudnn_benchmark;
     const auto kernels = rules::kernel_names(read.trace, account);
+    const costs::Given given{read.trace.inputs, read.trace.inputs_text};
     findings = rules::findings({.trace = read.trace,
                                 .forest = read.forest,
                                 .owners = read.owners,
                                 .account = account,
                                 .model = nullptr,
                                 .profile = profile,
-                                .kernels = kernels},
+                                .kernels = kernels,
+                                .given = &given},
                                causes::Schedule(account));
   }
   const profile::Finding* of(std::string_view kind) const {
@@ -245,6 +248,33 @@ TEST_CASE("time steps that are taken one by one ask for unbind") {
     bare.backward("SelectBackward0", i * 50, 45).op("aten::select_backward", i * 50 + 5, 35).op("aten::add_", i * 50 + 41, 3);
   }
   CHECK_FALSE(Asked(bare).of("unbind_time"));
+}
+
+TEST_CASE("a loop over time whose state is small says that a scan over its Jacobians may pay, a large one does not") {
+  // A step of the loop takes 50 µs backward, of which its product of [samples, numbers] with a square takes 20.
+  const auto note = [](std::int64_t samples, std::int64_t numbers, const std::string& square = "") {
+    Script script;
+    script.range("ProfilerStep#0", 0, 5000);
+    const std::string state = "[" + std::to_string(samples) + ", " + std::to_string(numbers) + "]", side = std::to_string(numbers),
+                      weights = square.empty() ? "[" + side + ", " + side + "]" : square;
+    for (int i = 0; i < 24; ++i) {
+      const int at = i * 50;
+      script.op("aten::mm", at, 20);
+      shaped(script, "[" + state + ", " + weights + "]");
+      script.backward("SelectBackward0", at + 20, 30).op("aten::select_backward", at + 25, 20);
+      shaped(script, "[[32, 64], [], [], []]");
+      if (i > 0) script.op("aten::add_", at + 46, 3);
+    }
+    const Asked asked(script);
+    REQUIRE(asked.of("unbind_time"));
+    return asked.of("unbind_time")->note;
+  };
+  // Products do 2 · 8 · 2² operations in 20 µs, so 160 in the time of a step: more than the 128 of two Jacobians' product.
+  CHECK(note(8, 2) ==
+        "its state is small (8 × 2): a parallel scan over its steps' Jacobians (BPPSA) may pay too, as two multiply in 128 FLOP and a step "
+        "has time for 160 FLOP");
+  CHECK(note(8, 3).empty());  // 2 · 8 · 3³ are 432, and the products do 360
+  CHECK(note(8, 2, "[2, 6]").empty());
 }
 
 TEST_CASE("GELU as a formula asks for the operator; a power or a tanh of another formula does not") {
