@@ -42,7 +42,7 @@ std::string title_of(const std::string& kinds) {
   for (std::size_t at = 0; at <= kinds.size();) {
     const std::size_t end = std::min(kinds.find('+', at), kinds.size());
     const lab::Kind* kind = lab::kind_named(std::string_view(kinds).substr(at, end - at));
-    if (kind == nullptr) return {};
+    if (kind == nullptr || kind->depends) return {};  // no advice
     title += (title.empty() ? "" : " and ") + std::string(kind->title);
     at = end + 1;
   }

@@ -174,6 +174,11 @@ bool names_one(const Asked& asked) {
   return asked.replayed.size() == 1 || (asked.replayed.empty() && asked.found.size() == 1);
 }
 
+// Whether a kind changes what is trained.
+bool depends(const Asked& asked) {
+  return std::ranges::any_of(asked.replayed, [](const lab::Together& kinds) { return std::ranges::any_of(kinds, &lab::Kind::depends); });
+}
+
 Error names_no_change(const std::string& flag) {
   return {ErrorCode::usage, "name one change, `+` joins several: hotlens whatif fused_optimizer " + flag, {}};
 }
@@ -238,6 +243,7 @@ int whatif(const WhatIfOptions& options) {
   if ((options.dry_run && !options.apply) || (changes && !names_one(*asked))) {
     return fail(names_no_change(options.verify ? "--verify" : "--apply"));
   }
+  if (changes && depends(*asked)) return fail({ErrorCode::usage, "this changes what is trained: it is told, and not made", {}});
   const auto path = profile::resolve(asked->profile, std::filesystem::current_path());
   if (!path) return fail(is_word(asked->profile, options) ? unknown(asked->profile) : path.error());
   const Say say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };

@@ -11,6 +11,7 @@
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
+#include "server/lab/batch_sizes.h"
 #include "server/lab/checkpoint.h"
 #include "server/lab/fetching.h"
 #include "server/lab/page_faults.h"
@@ -79,6 +80,8 @@ struct Candidate {
   bool is_choice = false;  // of blocks to checkpoint
   bool together = false;   // of all or none
   bool replayed = true;    // false: only runs tell
+  bool depends = false;    // what is trained becomes something else
+  std::int64_t times_batch = 1;
 };
 
 using Tried = std::expected<Candidate, NotThis>;
@@ -89,29 +92,32 @@ std::string joined(const Together& kinds, std::string_view Kind::* text, std::st
   return all;
 }
 
+struct SizedStep {
+  Program program;
+  std::int64_t batch = 0;
+};
+
 // The recorded step as a function of its batch size, joined when it is first asked for.
 class Sized {
  public:
   explicit Sized(fs::path bundle) : bundle_(std::move(bundle)) {}
 
-  const std::expected<Program, NotHere>& program() {
-    if (!program_) program_ = read();
-    return *program_;
+  const std::expected<SizedStep, NotHere>& step() {
+    if (!step_) step_ = read();
+    return *step_;
   }
 
  private:
-  std::expected<Program, NotHere> read() const {
+  std::expected<SizedStep, NotHere> read() const {
     const auto joined = with_second_size(bundle_);
     if (!joined) return std::unexpected(NotHere{.reason = joined.error().message});
-    if (joined->measured.batch % 2 != 0)
-      return std::unexpected(NotHere{.reason = fmt::format("a batch of {} samples has no halves", joined->measured.batch)});
     auto program = decode(joined->document);
     if (!program) return std::unexpected(NotHere{.reason = program.error().message});
-    return std::move(*program);
+    return SizedStep{std::move(*program), joined->measured.batch};
   }
 
   fs::path bundle_;
-  std::optional<std::expected<Program, NotHere>> program_;
+  std::optional<std::expected<SizedStep, NotHere>> step_;
 };
 
 // The texts that ran, read when a change that only runs tell of is first asked for.
@@ -161,11 +167,29 @@ WhatIfs only_measured(const WhatIfAsk& ask) {
   return all;
 }
 
+// The error: why the step is not known as a function of its batch size, or cannot be changed so.
+std::expected<void, NotHere> follow_sizes(Candidate& made, const Together& kinds, Sized& sized) {
+  if (!sized.step()) return std::unexpected(sized.step().error());
+  made.program = sized.step()->program;
+  made.times_batch = kinds.front()->times_batch;
+  const std::int64_t batch = sized.step()->batch;
+  if (made.times_batch == 1 && batch % 2 != 0)
+    return std::unexpected(NotHere{.reason = fmt::format("a batch of {} samples has no halves", batch)});
+  if (made.times_batch == 1) return {};
+  if (kinds.size() > 1) return std::unexpected(NotHere{.reason = "another batch size is told alone"});
+  made.item.evidence.push_back(format::counted(batch, "sample", "samples") + " a batch");
+  made.item.assumes.emplace_back(kinds.front()->assumes);
+  return {};
+}
+
 Tried edited(const Program& recorded, Sized& sized, Executed& executed, const Together& kinds, const Lines& lines) {
-  Candidate made{.item = named(kinds), .program = recorded};
-  if (std::ranges::any_of(kinds, &Kind::of_sizes)) {
-    if (!sized.program()) return std::unexpected(NotThis{made.item.kind, sized.program().error()});
-    made.program = *sized.program();
+  Candidate made{.item = named(kinds), .program = recorded, .depends = std::ranges::any_of(kinds, &Kind::depends)};
+  if (std::ranges::any_of(kinds, [](const Kind* kind) { return kind->of_sizes; })) {
+    if (auto followed = follow_sizes(made, kinds, sized); !followed) return std::unexpected(NotThis{made.item.kind, followed.error()});
+  }
+  if (made.times_batch > 1) {
+    made.item.where = lines.of(kinds.front()->where, {});
+    return made;
   }
   for (const Kind* kind : kinds) {
     if (!kind->is_replayed()) {
@@ -221,6 +245,7 @@ class Trial {
       candidate.error = 0;
       item.interval = advice::sentence(*learned);
     }
+    if (candidate.times_batch > 1) return larger(std::move(candidate));
     if (candidate.is_choice) return choice(std::move(candidate), learned);
     ask_.say("replaying " + item.kind);
     Worker worker(worker_, recorded_.document, room_.bytes, encode(candidate.program));
@@ -238,6 +263,27 @@ class Trial {
   }
 
  private:
+  // As `hotlens predict --batch-size` tells it.
+  std::expected<WhatIf, NotThis> larger(Candidate candidate) {
+    WhatIf& item = candidate.item;
+    const auto refused = [&](std::string reason) { return std::unexpected(NotThis{item.kind, {.reason = std::move(reason)}}); };
+    const std::int64_t wanted = candidate.times_batch * batch();
+    const auto all =
+        predict_batch_sizes({.bundle = ask_.bundle, .batches = {wanted}, .memory = {}, .python = ask_.python, .say = ask_.say});
+    if (!all) return refused(all.error().message);
+    const auto was = std::ranges::find(all->points, batch(), &Point::batch), is = std::ranges::find(all->points, wanted, &Point::batch);
+    if (is == all->points.end()) return refused(all->refused.empty() ? "it was not replayed" : all->refused.front().reason);
+    if (was == all->points.end() || !was->time || !is->time) return refused(is->note.empty() ? "the step has no times" : is->note);
+    const auto ratio = [&](Ns time) { return static_cast<double>(time.count()) / static_cast<double>(was->time->step.count()); };
+    item.time = Ratio{.ratio = ratio(is->time->step), .low = ratio(is->time->low), .high = ratio(is->time->high)};
+    item.step_was = was->time->step;
+    item.step = is->time->step;
+    item.peak_was = was->peak;
+    item.peak = is->peak;
+    item.times_samples = candidate.times_batch;
+    return std::move(item);
+  }
+
   std::expected<WhatIf, NotThis> choice(Candidate candidate, const std::optional<advice::Learned>& learned) {
     const CheckpointAsk ask{.recorded = recorded_,
                             .worker = worker_,
@@ -287,6 +333,10 @@ class Trial {
   Replays base_;
 };
 
+std::vector<WhatIf>& list_of(WhatIfs& all, const Candidate& candidate) {
+  return candidate.depends ? all.depends : all.items;
+}
+
 // Kinds that nobody asked for and that may give what was refused.
 Together missing_instead(const WhatIfs& all) {
   Together found;
@@ -330,7 +380,7 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
     if (!made) all.refused.push_back(std::move(made.error()));
   }
   if (ask.python.empty() || std::ranges::none_of(candidates, &Candidate::replayed)) {
-    for (Candidate& candidate : candidates) all.items.push_back(std::move(candidate.item));
+    for (Candidate& candidate : candidates) list_of(all, candidate).push_back(std::move(candidate.item));
     return all;
   }
   auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
@@ -345,8 +395,9 @@ Result<WhatIfs> ask_what_ifs(const WhatIfAsk& ask) {
       all.items.push_back(std::move(candidate.item));
       continue;
     }
+    std::vector<WhatIf>& list = list_of(all, candidate);
     auto replayed = trial.replay(std::move(candidate));
-    if (replayed) all.items.push_back(std::move(*replayed));
+    if (replayed) list.push_back(std::move(*replayed));
     if (!replayed) all.refused.push_back(std::move(replayed.error()));
   }
   for (const Kind* kind : ask.instead ? missing_instead(all) : Together{}) {

@@ -7,7 +7,7 @@ namespace hotlens::lab {
 namespace {
 
 // `error`: about the 90 % quantile that prototypes on eight models had for the kind; tests/bench/whatif.py measures it.
-constexpr std::array<Kind, 20> kKinds{{
+constexpr std::array<Kind, 22> kKinds{{
     {.name = "foreach_optimizer",
      .title = "Optimizer with foreach=True",
      .assumes = "what Python takes between operators shrinks as the operators do",
@@ -120,6 +120,21 @@ constexpr std::array<Kind, 20> kKinds{{
      .edit = accumulate,
      .losses = 0.01,
      .of_sizes = true},
+    {.name = "batch_size_2x",
+     .title = "Twice the batch",
+     .assumes = "Python's part of a step stays as it is; the same training needs other settings for it",
+     .where = Where::model,
+     .of_sizes = true,
+     .depends = true,
+     .times_batch = 2},
+    {.name = "depth",
+     .title = "One block fewer of a row of equal blocks",
+     .assumes =
+         "the model becomes another one: what it learns is not told; what Python takes between operators shrinks as the operators do",
+     .where = Where::modules,
+     .error = 0.06,
+     .edit = one_block_fewer,
+     .depends = true},
     {.name = "scan_time",
      .title = "States of a time loop in chunks",
      .assumes = "states are equal but for rounding; they take three times the memory, and of few steps or large ones as long as the loop",

@@ -41,8 +41,10 @@ struct Kind {
   Edited (*edit)(Program) = nullptr;            // nullptr: no replay knows it
   std::optional<double> losses = std::nullopt;  // how far they may lie apart, as a fraction; absent: the change may alter them
   bool of_sizes = false;                        // the program has to follow the batch size (program/join.h)
+  bool depends = false;                         // it changes what is trained: told apart as what the step depends on, and never advised
+  std::int64_t times_batch = 1;                 // the batch is so many times as large: what is told is that of other batch sizes
 
-  bool is_replayed() const { return edit != nullptr; }
+  bool is_replayed() const { return edit != nullptr || times_batch > 1; }
 };
 
 constexpr std::string_view kOnlyMeasured = "no replay knows what this makes of the step; runs before and after it do (--verify)";
@@ -67,5 +69,6 @@ Edited fused_attention(Program program);
 Edited unbind_time(Program program);
 Edited gelu_tanh(Program program);
 Edited accumulate(Program program);
+Edited one_block_fewer(Program program);
 
 }  // namespace hotlens::lab

@@ -104,8 +104,9 @@ struct WhatIf {
   std::optional<Verdict> verified;
   std::vector<SourceEdit> edits;  // absent unless asked for
   std::optional<Curve> curve = {};
-  std::string interval = {};  // where the interval of its time comes from, in words; empty: what such replays are usually off by
-  bool unsure = false;        // the step is mostly page faults, which the change may end or not
+  std::string interval = {};       // where the interval of its time comes from, in words; empty: what such replays are usually off by
+  bool unsure = false;             // the step is mostly page faults, which the change may end or not
+  std::int64_t times_samples = 1;  // of a step
 };
 
 struct NotThis {
@@ -118,6 +119,7 @@ struct WhatIfs {
   std::string profile;
   std::optional<SelfCheck> check;          // absent: nothing was replayed
   std::vector<WhatIf> items;               // the fastest first
+  std::vector<WhatIf> depends = {};        // changes of what is trained: told apart, and no advice
   std::vector<profile::Finding> findings;  // what the recording alone gives evidence for; no kind that is among the items
   Ns step{};                               // without the findings' changes, as it is shown everywhere
   std::vector<NotThis> refused;

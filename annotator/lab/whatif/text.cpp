@@ -20,6 +20,13 @@ std::int64_t bytes_of_change(const WhatIf& item) {
   return count(item.peak) - count(item.peak_was);
 }
 
+// Samples a second, changed to unchanged; nullopt where a step has as many samples as before.
+std::optional<Ratio> samples_rate(const WhatIf& item) {
+  if (!item.time || item.times_samples == 1) return std::nullopt;
+  const auto times = static_cast<double>(item.times_samples);
+  return Ratio{.ratio = times / item.time->ratio, .low = times / item.time->high, .high = times / item.time->low};
+}
+
 void write_outcome(JsonText& json, const WhatIf& item) {
   json.member("method", std::string_view("replay"));
   json.member("ratio", item.time->ratio);
@@ -31,6 +38,11 @@ void write_outcome(JsonText& json, const WhatIf& item) {
   json.member("peak_was_bytes", count(item.peak_was));
   json.member("peak_bytes", count(item.peak));
   json.member("peak_bytes_change", bytes_of_change(item));
+  if (const auto rate = samples_rate(item)) {
+    json.member("samples_ratio", rate->ratio);
+    json.member("samples_low", rate->low);
+    json.member("samples_high", rate->high);
+  }
 }
 
 void write_texts(JsonText& json, std::string_view name, const std::vector<std::string>& texts) {
@@ -140,8 +152,9 @@ std::string outcome(const WhatIf& item, const format::Style& style) {
   const std::string_view color = time.faster() ? style.faster : time.slower() ? style.slower : style.dim;
   const std::string peak =
       item.peak == item.peak_was ? readable(item.peak) + ", unchanged" : readable(item.peak_was) + " → " + readable(item.peak);
-  return fmt::format("  {}{}{}: {}, {} → {}; peak {}\n", color, verdict(time), style.off, spelled(time), readable(item.step_was),
-                     readable(item.step), peak);
+  const auto rate = samples_rate(item);
+  return fmt::format("  {}{}{}: {}, {} → {}{}; peak {}\n", color, verdict(time), style.off, spelled(time), readable(item.step_was),
+                     readable(item.step), rate ? "; samples a second " + spelled(*rate) : "", peak);
 }
 
 std::string place(const WhatIf& item) {
@@ -267,6 +280,9 @@ std::string as_json(const WhatIfs& all) {
       for (const WhatIf& item : all.items) json.object([&] { write_item(json, item); });
       for (const profile::Finding& found : all.findings) json.object([&] { rules::write_finding(json, found, all.step); });
     });
+    json.array("depends_on", [&] {
+      for (const WhatIf& item : all.depends) json.object([&] { write_item(json, item); });
+    });
     json.array("refused", [&] {
       for (const NotThis& refused : all.refused) json.object([&] { write_refusal(json, refused); });
     });
@@ -282,6 +298,10 @@ std::string as_text(const WhatIfs& all, bool color) {
   for (const WhatIf& item : all.items) out += described(item, style);
   out += lowest_peaks(all.items);
   for (const profile::Finding& found : all.findings) out += rules::finding_text(found, all.step, style);
+  if (!all.depends.empty())
+    out += fmt::format("\n{}What the step depends on{} (what is trained becomes something else)\n", style.bold, style.off);
+  for (const WhatIf& item : all.depends) out += described(item, style);
+  if (!all.depends.empty() && !all.refused.empty()) out += "\n";
   for (const NotThis& refused : all.refused) {
     const bool bounded = std::ranges::find(all.findings, refused.kind, &profile::Finding::kind) != all.findings.end();
     out += described(refused, bounded);

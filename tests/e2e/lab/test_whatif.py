@@ -257,6 +257,8 @@ def test_a_list_needs_no_torch_and_replays_nothing(pictures: Path, tmp_path: Pat
         "unbind_time",
         "gelu_tanh",
         "accumulate",
+        "batch_size_2x",
+        "depth",
         "scan_time",
         "cudnn_benchmark",
         "tf32",
