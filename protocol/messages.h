@@ -79,6 +79,7 @@ inline constexpr std::string_view kProfile = "hotlens.server.profile";
 inline constexpr std::string_view kCancel = "hotlens.server.cancel";
 inline constexpr std::string_view kPredict = "hotlens.server.predict";
 inline constexpr std::string_view kWhatIf = "hotlens.server.whatIf";
+inline constexpr std::string_view kTrySweep = "hotlens.server.trySweep";
 inline constexpr std::string_view kVerify = "hotlens.server.verify";
 inline constexpr std::string_view kApplied = "hotlens.server.applied";
 inline constexpr std::string_view kSilence = "hotlens.server.silence";
@@ -148,7 +149,7 @@ inline constexpr std::array<MessageSpec, 30> kTimelineMessages{{
     {message::kTimelineCursor, Sender::client, Kind::notification, "textDocument position", ""},
 }};
 
-inline constexpr std::array<CommandSpec, 19> kCommands{{
+inline constexpr std::array<CommandSpec, 20> kCommands{{
     {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved? interpreters?",
      "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
@@ -157,6 +158,7 @@ inline constexpr std::array<CommandSpec, 19> kCommands{{
     {command::kCancel, "runId?", "cancelled"},
     {command::kPredict, "uri?", "started runId? message?"},
     {command::kWhatIf, "uri?", "started message?"},
+    {command::kTrySweep, "uri?", "started message?"},
     {command::kVerify, "profile? kind? uri? python?", "started asked? message?"},
     {command::kApplied, "profile? kind? uri? blocks?", "kept message?"},
     {command::kSilence, "profile? kind? uri?", "silenced message?"},

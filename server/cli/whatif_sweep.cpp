@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <tuple>
 
+#include "annotator/advice/sweep/kept.h"
 #include "annotator/advice/sweep/sweep.h"
 #include "annotator/common/harmless.h"
 #include "annotator/profile/build/load.h"
@@ -10,6 +12,7 @@
 #include "server/cli/verbs.h"
 #include "server/lab/sweep.h"
 #include "server/runs/discovery.h"
+#include "server/runs/kept_files.h"
 
 namespace hotlens::cli {
 namespace {
@@ -52,6 +55,7 @@ int whatif_sweep(const WhatIfOptions& options) {
     auto trial = tried(options, *path);
     if (!trial) return fail(trial.error());
     card.trial = std::move(*trial);
+    std::ignore = runs::write_whole(sweep::kept_sweep(*path), sweep::as_json(card) + '\n');  // what shows the profile later has it too
   }
   std::cout << (options.format == OutputFormat::json ? sweep::as_json(card) + '\n' : sweep::as_text(card, use_colour(STDOUT_FILENO)));
   return kDone;

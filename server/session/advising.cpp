@@ -51,6 +51,11 @@ std::string stamp_of_advice(const fs::path& bundle) {
   return stamp_of(advice::ledger_of(bundle)) + " " + stamp_of(advice::silenced_of(bundle)) + " " + stamp_of(lab::kept_checkpoints(bundle));
 }
 
+std::shared_ptr<const sweep::Seen> seen_sweep(const fs::path& bundle) {
+  auto seen = sweep::seen(bundle);
+  return seen ? std::make_shared<const sweep::Seen>(std::move(*seen)) : nullptr;
+}
+
 // What a command of ours is told of a change.
 Json argument_of(const Document& document, const Suggestion& of) {
   return {{"uri", document.uri()}, {"profile", of.bundle.filename().string()}, {"kind", of.change.kind}};
@@ -85,18 +90,20 @@ void Advising::look() {
   looking_ = true;
   std::vector<fs::path> bundles;
   for (const auto& profile : profiles) bundles.push_back(profile->folder);
-  std::map<fs::path, std::string> stamps;
-  for (const auto& [bundle, known] : known_) stamps.emplace(bundle, known.stamp);
+  using Before = std::pair<std::string, std::shared_ptr<const sweep::Seen>>;
+  std::map<fs::path, Before> stamps;
+  for (const auto& [bundle, known] : known_) stamps.emplace(bundle, Before{known.stamp, known.sweep});
   auto read = [profiles = std::move(profiles), stamps = std::move(stamps)] {
     Read changed;
     for (const auto& profile : profiles) {
       const auto before = stamps.find(profile->folder);
       std::string stamp = stamp_of_advice(profile->folder);
-      if (before != stamps.end() && before->second == stamp) continue;
+      if (before != stamps.end() && before->second.first == stamp) continue;
       auto found = lab::suggestions(profile->folder, profile->findings).value_or(std::vector<Suggestion>{});
-      changed.emplace(
-          profile->folder,
-          Known{.stamp = std::move(stamp), .suggestions = std::move(found), .checkpoints = lab::checkpoint_choices(profile->folder)});
+      changed.emplace(profile->folder, Known{.stamp = std::move(stamp),
+                                             .sweep = before != stamps.end() ? before->second.second : seen_sweep(profile->folder),
+                                             .suggestions = std::move(found),
+                                             .checkpoints = lab::checkpoint_choices(profile->folder)});
     }
     return changed;
   };
@@ -158,6 +165,11 @@ std::optional<Suggestion> Advising::find(const std::string& profile, const std::
   std::vector<Suggestion> of_profile = shown_;
   std::erase_if(of_profile, [&](const Suggestion& one) { return one.bundle.filename().string() != profile; });
   return of_kind(of_profile, kind);
+}
+
+const sweep::Seen* Advising::sweep(const fs::path& bundle) const {
+  const auto found = known_.find(bundle);
+  return found == known_.end() ? nullptr : found->second.sweep.get();
 }
 
 Document* Advising::document_of(const fs::path& file) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "annotator/advice/suggestion.h"
+#include "annotator/advice/sweep/sweep.h"
 #include "protocol/rpc.h"
 #include "server/session/client.h"
 #include "server/session/loop.h"
@@ -52,6 +53,8 @@ class Advising {
 
   // What is shown of a kind, or offered instead of it; by the id of its profile.
   std::optional<advice::Suggestion> find(const std::string& profile, const std::string& kind) const;
+  // That the bundle is one of several models of a script; null where nothing says so.
+  const sweep::Seen* sweep(const std::filesystem::path& bundle) const;
   std::optional<features::Hover> at(const Document& document, source::Position position) const;
   // Blocks to checkpoint, where choices of them were replayed: in the line of their edit.
   std::optional<features::Lens> lens(const Document& document) const;
@@ -62,6 +65,7 @@ class Advising {
   // Of one bundle, as the ledger was then.
   struct Known {
     std::string stamp;
+    std::shared_ptr<const sweep::Seen> sweep;  // null where none was seen when the bundle was first looked at
     std::vector<advice::Suggestion> suggestions, checkpoints;
   };
   using Read = std::map<std::filesystem::path, Known>;

@@ -110,6 +110,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
       what_helps_(loop, client_, workspace_,
                   {.shown = [this](const std::string& uri) { return shown_in(uri); },
                    .busy = [this]() -> std::string { return verifying_.running() ? "A change is being verified." : busy(); },
+                   .sweep = [this](const fs::path& bundle) { return advising_.sweep(bundle); },
                    .changed =
                        [this] {
                          verification_changed();

@@ -40,6 +40,7 @@ void Session::execute_command(const Json& params, Reply reply) {
   if (command == command::kCancel) return reply(cancel(argument));
   if (command == command::kHintUnit) return reply(change_unit(argument));
   if (command == command::kWhatIf) return what_helps_.ask(argument, std::move(reply));
+  if (command == command::kTrySweep) return what_helps_.try_sweep(argument, std::move(reply));
   if (command == command::kVerify) return verifying_.verify(argument, std::move(reply));
   if (command == command::kApplied) return advising_.applied(argument, std::move(reply));
   if (command == command::kSilence) return silencing_.silence(argument, std::move(reply));
@@ -54,7 +55,7 @@ void Session::code_actions(const Json& params, Reply reply) {
   Answer list = session::code_actions(known(), params);
   if (!list) return reply(std::move(list));
   marks_.add_actions(params, *list);
-  what_helps_.add_action(params, *list);
+  what_helps_.add_actions(params, *list);
   advising_.add_actions(params, std::move(*list), std::move(reply));
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "annotator/advice/ledger.h"
+#include "annotator/advice/sweep/kept.h"
 #include "annotator/advice/told.h"
 #include "annotator/lab/checkpoint/kept.h"
 #include "annotator/profile/bundle/bundle.h"
@@ -57,6 +58,19 @@ std::optional<Json> outcome_json(const std::string& kind, const advice::Told& to
   return json;
 }
 
+// Several models of the script as one, as a trial has measured them last.
+std::optional<Json> sweep_json(const Profile& profile) {
+  const auto tried = profile.folder.empty() ? std::nullopt : sweep::read_kept_sweep(profile.folder, profile.id);
+  const bool other_results = tried && !tried->pays && tried->time.faster();
+  if (!tried || !tried->refused.empty() || other_results) return std::nullopt;
+  Json verified = ratio_json(tried->time);
+  verified["words"] = sweep::spelled(*tried);
+  return Json{{"kind", "sweep"},
+              {"title", "Several runs as one"},
+              {"assumes", Json::array({"the runs differ in numbers alone, and each trains a model of the same shapes"})},
+              {"verified", std::move(verified)}};
+}
+
 // What the ledger says, and what a rule foretells of changes that were never replayed.
 Json outcomes_of(const Profile& profile) {
   advice::Tellings told;
@@ -69,6 +83,7 @@ Json outcomes_of(const Profile& profile) {
     if (!one.predicted) one.predicted = lab::Ratio{finding.foretold->ratio, finding.foretold->low, finding.foretold->high};
   }
   Json list = Json::array();
+  if (auto json = sweep_json(profile)) list.push_back(std::move(*json));
   for (const auto& [kind, each] : told) {
     auto json = outcome_json(kind, each, profile);
     if (json && list.size() < kMostOutcomes) list.push_back(std::move(*json));

@@ -214,3 +214,23 @@ def test_a_page_hears_of_a_curve_and_of_the_ledger(tmp_path: Path) -> None:
         assert json.loads(page.read_message())["method"] == "hotlens/timeline/whatIfsChanged"
         assert len(page.ask("whatIfs")["outcomes"]) == 1
         page.close()
+
+
+def swept(bundle: Path, *attempts: dict[str, Any], **rest: Any) -> list[Json]:
+    tried = {"loss": "loop", "optimizer": "SGD", "passes": 1, "attempts": list(attempts)}
+    card = {"schema": "hotlens.sweep/1", "profile": bundle.name, "obstacles": [], "tried": tried, **rest}
+    (bundle / "sweep.json").write_text(json.dumps(card))
+    return [one for one in asked(bundle.parents[2])["outcomes"] if one["kind"] == "sweep"]
+
+
+def test_several_models_as_one_are_told_as_they_were_measured(tmp_path: Path) -> None:
+    bundle = small_bundle(tmp_path)
+    pays = {"models": 4, "pays": True, "speedup": 2.0, "low": 1.6, "high": 2.5}
+    (told,) = swept(bundle, {**pays, "models": 2, "speedup": 0.9, "low": 0.8, "high": 1.0, "pays": False}, pays)
+    verified = told["verified"]
+    assert (verified["ratio"], verified["low"], verified["high"]) == (0.5, pytest.approx(0.4), pytest.approx(0.625))
+    assert verified["words"] == "4 models as one take 0.50 of the time of one after another (0.40 to 0.62)"
+    # As fast, but with other results; of another profile; what cannot be.
+    assert swept(bundle, {**pays, "pays": False}) == []
+    assert swept(bundle, pays, profile="another") == []
+    assert swept(bundle, {**pays, "speedup": 1e-300}, {**pays, "models": HOSTILE}) == []

@@ -1,5 +1,7 @@
 #include "annotator/advice/sweep/sweep.h"
 
+#include "annotator/advice/sweep/kept.h"
+
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -79,7 +81,7 @@ TEST_CASE("the card says what was measured and why it does not pay") {
                   .samples_per_step = 8,
                   .obstacles = {{.kind = "dropout", .what = "Dropout: …", .where = Place{"/w/t.py", 4}},
                                 {.kind = "dropout", .what = "Dropout: …", .where = Place{"/w/t.py", 8}, .count = 2}},
-                  .seen = Seen{.what = "the same script with other arguments", .where = {}, .profiles = {"a", "b"}},
+                  .seen = sweep::Seen{.what = "the same script with other arguments", .where = {}, .profiles = {"a", "b"}},
                   .trial = *read};
   const std::string text = as_text(card, false);
   CHECK(text.contains("4 models: does not pay, slower: 0.80x as fast"));
@@ -103,4 +105,32 @@ TEST_CASE("what cannot be stacked is told with its line, and a broken answer is 
   CHECK(as_text({.profile = "p", .samples_per_step = {}, .obstacles = {}, .seen = {}, .trial = *late}, false)
             .contains("8 models: not measured, the time limit was reached"));
   for (const char* broken : {"", "[]", "{}", R"({"loss":"loop"})", R"({"refused":3})"}) CHECK_FALSE(read_trial(broken));
+}
+
+TEST_CASE("what a trial measured is read back: the number of models that pays best, and nothing that cannot be") {
+  const auto of = [](const std::string& tried) {
+    return tried_in(R"({"schema":"hotlens.sweep/1","profile":"p","obstacles":[],"tried":)" + tried + "}", "p");
+  };
+  const std::string two = R"({"models":2,"pays":false,"speedup":0.8,"low":0.7,"high":0.9})",
+                    four = R"({"models":4,"pays":true,"speedup":1.6,"low":1.25,"high":2.0})",
+                    never = R"({"models":8,"pays":true,"speedup":0,"low":0,"high":0})",
+                    failed = R"({"models":4,"pays":false,"failed":{"reason":"an LSTM cannot be stacked"}})";
+  const auto best = of(R"({"attempts":[)" + two + "," + four + "," + never + "]}");
+  REQUIRE(best);
+  CHECK(best->models == 4);
+  CHECK(best->time.low == Approx(0.5));
+  CHECK(best->time.high == Approx(0.8));
+  CHECK(spelled(*best) == "4 models as one take 0.62 of the time of one after another (0.50 to 0.80)");
+  CHECK(spelled(*of(R"({"attempts":[)" + two + "]}")).ends_with("(1.11 to 1.43): it does not pay"));
+  CHECK(of(R"({"attempts":[)" + failed + "]}")->refused == "an LSTM cannot be stacked");
+  CHECK(of(R"({"refused":"it is a notebook"})")->refused == "it is a notebook");
+  CHECK(of(R"({"attempts":[]})")->refused.contains("time limit"));
+  for (const char* broken : {"1", "[]", R"({"attempts":3})", R"({"attempts":[{"models":"x","speedup":1,"low":1,"high":1}]})"}) {
+    INFO(broken);
+    const auto read = of(broken);
+    CHECK((!read || read->models == 0));
+  }
+  CHECK_FALSE(tried_in(R"({"schema":"hotlens.sweep/1","profile":"p","obstacles":[]})", "p"));
+  CHECK_FALSE(tried_in(R"({"schema":"hotlens.sweep/1","profile":"q","tried":{"attempts":[]}})", "p"));
+  CHECK_FALSE(tried_in("{", "p"));
 }
