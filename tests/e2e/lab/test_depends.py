@@ -98,6 +98,8 @@ def test_twice_the_batch_is_what_a_prediction_tells_of_it(tmp_path: Path) -> Non
     assert item["peak_bytes"] == recorded_peak(tmp_path / "after")
     assert item["samples_ratio"] == pytest.approx(2 / item["ratio"])
     assert item["samples_low"] == pytest.approx(2 / item["high"])
+    (refused,) = answer(folder, "fused_optimizer+batch_size_2x")["refused"]
+    assert refused["reason"] == "another batch size is told alone"
     text = ask(folder, "batch_size_2x").stdout
     assert "What the step depends on" in text and "samples a second ≈ " in text
 
