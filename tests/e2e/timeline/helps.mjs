@@ -12,7 +12,7 @@ const percent = (ratio) => `${Math.round((1 - ratio) * 100)} %`;
 // Each change with what it saves, as long a bar as its share, its evidence on request, also by keys alone.
 async function rowsOf(world, options, what) {
   const { timeline, page } = await open(world, world.trace(OLD), options);
-  const { findings, sensitivity, representative } = await timeline.ask('overview', {});
+  const { findings, sensitivity, communicationSensitivity, representative } = await timeline.ask('overview', {});
   assert.ok(findings.length > 0, 'a trace without anything that could help');
   const summaries = page.locator('aside .helps summary');
   await eventually('not every change has a row', async () => (await summaries.count()) === findings.length);
@@ -28,7 +28,7 @@ async function rowsOf(world, options, what) {
     assert.ok(Math.abs(long - (1 - low) * 100) < 0.1, `${title}: a bar of ${long} %`);
   }
   const line = await page.locator('aside .sensitivity').count();
-  assert.equal(line, sensitivity === undefined ? 0 : 1);
+  assert.equal(line, [sensitivity, communicationSensitivity].filter((told) => told !== undefined).length);
   const reasons = page.locator('aside .helps .evidence').first();
   assert.ok(!(await reasons.isVisible()), 'evidence is told before anybody asks');
   await summaries.first().focus();
