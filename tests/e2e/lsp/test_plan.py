@@ -132,7 +132,7 @@ def test_a_peak_in_the_optimizer_is_told_at_its_line_with_what_lowers_it(client:
 
     (lens,) = client.wait(lambda: lenses(client, uri))
     at = lens["range"]["start"]
-    assert "is in the optimizer: checkpointing would not lower it; −" in lens["command"]["title"]
+    assert "is in the optimizer: checkpointing would not lower it; \u2212" in lens["command"]["title"]
     assert text.splitlines()[at["line"]] == "optimizer = torch.optim.Adam(model.parameters())"
     params = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
     found = client.request("textDocument/codeAction", params)
