@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import HOTLENS
+from conftest import HOTLENS, PYTHON
 from test_whatif import PICTURES, WORDS, answer, changed, program, record, row
 from warm import interpreter
 
