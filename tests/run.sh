@@ -77,7 +77,7 @@ run_models() {
     HOTLENS_MODELS_PYTHON=$root/build/models/bin/python beside tests/e2e/real_models
 }
 run_golden() { product && beside tests/golden; }
-run_lsp() { product && beside tests/e2e/lsp && tests tests/e2e/static; }
+run_lsp() { product && beside tests/e2e/lsp && tests -n 2 tests/e2e/static; }
 # One file for each promise of the recorder, the server and the page that breaks most easily; the rest is in the groups of their names.
 run_quick_recorder() { product && tests -n 2 tests/recorder/test_steps.py tests/recorder/test_bundle.py tests/recorder/test_sites.py; }
 run_quick_lsp() { product && tests -n 2 tests/e2e/lsp/test_features.py tests/e2e/lsp/test_lifecycle.py tests/e2e/lsp/test_wire.py; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "annotator/advice/rules/text.h"
 #include "annotator/common/format.h"
@@ -147,11 +148,18 @@ std::string verdict(const Ratio& time) {
   return time.slower() ? "slower" : "no certain change";
 }
 
+// Two that are spelled alike are no change that anybody sees, so the few bytes are told.
+std::string peak_change(const WhatIf& item) {
+  const std::string was = readable(item.peak_was), is = readable(item.peak);
+  if (was != is) return was + " → " + is;
+  const std::int64_t more = bytes_of_change(item);
+  return more == 0 ? is + ", unchanged" : fmt::format("{}, {}{}", is, more < 0 ? "−" : "+", readable(Bytes{std::abs(more)}));
+}
+
 std::string outcome(const WhatIf& item, const format::Style& style) {
   const Ratio& time = *item.time;
   const std::string_view color = time.faster() ? style.faster : time.slower() ? style.slower : style.dim;
-  const std::string peak =
-      item.peak == item.peak_was ? readable(item.peak) + ", unchanged" : readable(item.peak_was) + " → " + readable(item.peak);
+  const std::string peak = peak_change(item);
   const auto rate = samples_rate(item);
   return fmt::format("  {}{}{}: {}, {} → {}{}; peak {}\n", color, verdict(time), style.off, spelled(time), readable(item.step_was),
                      readable(item.step), rate ? "; samples a second " + spelled(*rate) : "", peak);
@@ -227,7 +235,8 @@ std::string lowest_peaks(const std::vector<WhatIf>& items) {
   constexpr std::size_t kMost = 3;
   std::vector<const WhatIf*> lower;
   for (const WhatIf& item : items) {
-    if (item.time && item.peak < item.peak_was) lower.push_back(&item);
+    const bool seen = item.peak < item.peak_was && readable(item.peak) != readable(item.peak_was);
+    if (item.time && seen) lower.push_back(&item);
   }
   if (items.size() < 2 || lower.empty()) return {};
   std::ranges::stable_sort(lower, {}, [](const WhatIf* item) { return item->peak; });

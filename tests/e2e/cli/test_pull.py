@@ -117,7 +117,8 @@ def test_who_watches_gets_what_is_recorded_later(account: Path, tmp_path: Path, 
     here = tmp_path / "here"
     here.mkdir()
     command = [HOTLENS, "pull", "cluster:my project", "--watch", "--every", "0.2"]
-    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True) as watching:
+    heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a job in the background ignores it
+    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True, **heeds) as watching:
         assert watching.stdout is not None
         limit = threading.Timer(30, watching.kill)
         limit.start()

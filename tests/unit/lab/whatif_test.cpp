@@ -356,6 +356,8 @@ TEST_CASE("text says what is certain and no more") {
   text = as_text(all, false);
   CHECK(text.contains("no certain change: ≈ −13 % (−16…+2.0)"));
   CHECK(text.contains("peak 84.0 MB, unchanged"));
+  all.items[0].peak = Bytes{83'999'000};
+  CHECK(as_text(all, false).contains("peak 84.0 MB, −1.00 kB"));
   all.findings.push_back({.kind = "gelu_to_relu", .title = "ReLU", .least_ratio = 0.9});
   CHECK(as_text(all, false).contains("gelu_to_relu  not replayed: no operator is a GELU"));
 }
