@@ -1,5 +1,7 @@
 #include "annotator/causes/cause_table.h"
 
+#include <algorithm>
+
 namespace hotlens::causes {
 
 using profile::Cause;
@@ -28,7 +30,9 @@ const std::array<CauseRow, profile::kCauses> kCauseTable = {{
 }};
 
 std::string_view words_on_path(Cause cause) {
-  return cause == Cause::communication ? "communication, also what is hidden" : words_of(cause, true);
+  if (cause == Cause::communication) return "communication, also what is hidden";
+  constexpr std::array kOfHost{Cause::data, Cause::sync, Cause::launch, Cause::host, Cause::queued, Cause::unrecorded};
+  return words_of(cause, std::ranges::find(kOfHost, cause) == kOfHost.end());
 }
 
 std::string_view words_of(Cause cause, bool has_device) {

@@ -20,7 +20,8 @@ struct CauseRow {
 extern const std::array<CauseRow, profile::kCauses> kCauseTable;  // by Cause
 
 std::string_view words_of(profile::Cause cause, bool has_device);
-// Of a run with a device: an exchange that a step waits for is on its critical path also while other work hides it.
+// Of a run with a device: an exchange that a step waits for is on its critical path also while other work hides it, and what the host does
+// also while the device works.
 std::string_view words_on_path(profile::Cause cause);
 
 }  // namespace hotlens::causes

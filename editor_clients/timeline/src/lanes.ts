@@ -45,7 +45,7 @@ function threadWords({ name, frames, others, flame }: HostThread): string {
 function groupWords({ threads, moreThreads }: Lanes): string {
   const frames = threads.reduce((sum, each) => sum + each.frames, 0);
   const words = named(frames, 'Python function', 'Python functions').map((each) => `, ${each}`);
-  return `${threads.length + moreThreads} threads of the host${words.join('')}`;
+  return `${threads.length + moreThreads} host threads${words.join('')}`;
 }
 
 const ranksWords = (ranks: readonly RankLane[]): string =>
