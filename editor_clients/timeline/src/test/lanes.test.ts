@@ -169,13 +169,7 @@ test('heads, functions, operators and counters are drawn with their words', () =
   const picture = layoutPicture([shown], 1200);
   drawPicture(pen, picture, { path: [], arrows: [], note: '', counted: { counter: 'memory', at: 60 } }, COLOURS, [0, picture.height]);
   const drawn = pen.document(1200, picture.height, '#1e1e1e');
-  for (const words of [
-    '2 host threads, 1\u202f203 Python functions',
-    'all of it in &#60;module&#62;',
-    'rollout',
-    'aten::mm',
-    'peak 900 B',
-  ])
+  for (const words of ['2 host threads, 1\u202f203 Python functions', 'all of it in &#60;module&#62;', 'rollout', 'aten::mm', 'peak 900 B'])
     assert.ok(drawn.includes(words), words);
 });
 
