@@ -20,13 +20,13 @@ unset HOTLENS_SERVER VIRTUAL_ENV # of the shell that started the tests
 "$HOTLENS_TEST_PYTHON" -c 'import torch, sklearn' || { echo "run.sh: HOTLENS_TEST_PYTHON must have torch and scikit-learn" >&2; exit 2; }
 
 passed=0 failed=0
-said=$(mktemp -d)
-trap 'rm -rf "$said"' EXIT
-# count NAME: shows what that editor said, adds its "N passed, N failed".
+# count COMMAND…: runs it, shows what it says, adds its "N passed, N failed".
 count() {
-  local line
-  cat "$said/$1"
-  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$said/$1" | tail -n 1 || true)
+  local said line
+  said=$(mktemp)
+  "$@" 2>&1 | tee "$said" || true
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$said" | tail -n 1 || true)
+  rm -f "$said"
   [ -n "$line" ] || { echo "FAIL  $1 ended without a result"; failed=$((failed + 1)); return; }
   passed=$((passed + $(cut -d ' ' -f 1 <<<"$line")))
   failed=$((failed + $(cut -d ' ' -f 3 <<<"$line")))
@@ -51,13 +51,7 @@ vscode() {
     "$root/examples/resnet_digits" "$shots" ${SCENARIOS:-}
 }
 
-neovim() { "$here/neovim/run.sh" "$bin" "$editors/neovim/bin/nvim" "$shots"; }
-
-# Scenarios wait more than they work: one editor beside the other.
-names=(neovim vscode)
-[ -z "${ONLY:-}" ] || names=("$ONLY")
-for name in "${names[@]}"; do ("$name" >"$said/$name" 2>&1 || true) & done
-wait
-for name in "${names[@]}"; do count "$name"; done
+case ${ONLY:-both} in neovim | both) count "$here/neovim/run.sh" "$bin" "$editors/neovim/bin/nvim" "$shots" ;; esac
+case ${ONLY:-both} in vscode | both) count vscode ;; esac
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
