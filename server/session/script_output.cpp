@@ -39,7 +39,6 @@ std::size_t whole_characters(std::string_view text) {
 
 void ScriptOutput::begin(const std::string& command) {
   begins_ = true;
-  waiting_.clear();
   left_out_ = 0;
   started_ = {};
   waiting_ = ours("$ " + command);

@@ -18,7 +18,7 @@ from lsp_client import RICH, Client
 
 Start = Callable[..., Client]
 TALKS = {**RICH, "experimental": {"hotlens": {"protocolVersion": 1, "dialogs": True, "showTimeline": {}}}}
-PROFILE, BASELINE, ARGUMENTS, SILENCE = (f"hotlens.server.{name}" for name in ("profile", "setBaseline", "setArguments", "silence"))
+PROFILE, BASELINE, ARGUMENTS = (f"hotlens.server.{name}" for name in ("profile", "setBaseline", "setArguments"))
 QUICK = {"python": PYTHON, "profile": {"warmup": 1, "steps": 2}}
 RUN_LIMIT = 120.0
 # What only root may do, and tests may be root.
@@ -41,10 +41,9 @@ def write_again_and_again(client: Client, uri: str, stop: threading.Event) -> No
     for turn in range(1_000_000):
         if stop.is_set():
             return
-        with suppress(AssertionError, Exception):
+        with suppress(Exception):  # it is killed meanwhile
             client.command(ARGUMENTS, {"uri": uri, "arguments": f"--epochs {1 + turn % 3}"})
             client.command(BASELINE, {"uri": uri, "clear": turn % 2 == 1})
-            client.command(SILENCE, {"kind": "fused_optimizer", "uri": uri})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -57,6 +56,7 @@ def test_killed_while_it_writes_it_leaves_whole_files(start: Start, example: Pat
         stop = threading.Event()
         writer = threading.Thread(target=write_again_and_again, args=(client, uri, stop), daemon=True)
         writer.start()
+        client.wait(lambda: kept(example))  # else there would be nothing to look at
         time.sleep(chance.uniform(0.0, 0.4))
         client.process.kill()
         stop.set()

@@ -12,9 +12,13 @@ from conftest import HOTLENS, PYTHON
 INSPECTOR = Path(__file__).parent / "node_modules/.bin/mcp-inspector"
 
 
-def inspect(folder: Path, method: str, *options: str) -> Any:
+def inspector(folder: Path, method: str, *options: str) -> subprocess.CompletedProcess[str]:
     command = [str(INSPECTOR), "--cli", HOTLENS, "mcp", "--folder", str(folder), "--python", PYTHON, "--method", method, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def inspect(folder: Path, method: str, *options: str) -> Any:
+    done = inspector(folder, method, *options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -34,6 +38,5 @@ def test_it_calls_a_tool(recorded: Path) -> None:
 
 
 def test_a_tool_that_does_not_exist_is_an_error(recorded: Path) -> None:
-    command = [str(INSPECTOR), "--cli", HOTLENS, "mcp", "--folder", str(recorded), "--method", "tools/call", "--tool-name", "nothing"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = inspector(recorded, "tools/call", "--tool-name", "nothing")
     assert done.returncode != 0 and "nothing" in done.stderr

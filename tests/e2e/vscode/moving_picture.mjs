@@ -1,5 +1,5 @@
 // node moving_picture.mjs CODE_SERVER EXTENSION.vsix BIN_DIR EXAMPLE_DIR OUT.gif
-// The moving picture of the READMEs, from the real editor: a script that was never profiled, its first profile, a hover, the timeline.
+// The moving picture of README.md, from the real editor: a script that was never profiled, its first profile, a hover, the timeline.
 // HOTLENS_TEST_PYTHON is the Python with torch; its Pillow puts the pictures together.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -29,22 +29,14 @@ local function replace()
   if vim.api.nvim_buf_is_valid(before) then vim.api.nvim_buf_delete(before, { force = true }) end
 end
 
--- A window whose cursor is at the end goes on with the text, as that of a terminal does.
-local function write(text)
-  vim.api.nvim_chan_send(assert(terminal), text)
-  local last = vim.api.nvim_buf_line_count(assert(buffer))
-  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
-    if window ~= vim.api.nvim_get_current_win() then vim.api.nvim_win_set_cursor(window, { last, 0 }) end
-  end
-end
-
 ---@param params { text: string, begins?: boolean }
 function M.receive(params)
   local text = params.text:gsub('\r?\n', '\r\n')
   kept = params.begins and text or (kept .. text):sub(-MOST_KEPT)
   if not is_open() then return end
   if params.begins then replace() end
-  write(text)
+  -- A window whose cursor is at the end goes on with the text; one that somebody scrolled stays. Neovim does both.
+  vim.api.nvim_chan_send(assert(terminal), text)
 end
 
 --- Shows it; before anything was printed, what the server says.
