@@ -34,6 +34,17 @@ Json waits(const LevelTrack& track) {
   return {{"start", std::move(start)}, {"duration", std::move(duration)}};
 }
 
+// Where the blocks of a path are, of those that a person can hit: nothing of what is merged, thin or of another step.
+Json ways(const Blocks& blocks, const features::PathRow& row, Ns pixel) {
+  constexpr std::int64_t kHit = 4;  // pixels
+  Json list = Json::array();
+  for (const Rectangle& at : row.rectangles) {
+    const bool known = at.count == 1 && at.block != blocks::kNoBlock && at.block != kStepBlock && at.duration >= kHit * pixel;
+    list.push_back(known ? Json(blocks::path_of(blocks, at.block)) : Json());
+  }
+  return list;
+}
+
 Json crumbs(const Blocks& blocks, std::uint32_t block) {
   Json list = Json::array(), path = Json::array();
   for (const std::uint32_t at : blocks::way_to(blocks, block)) {
@@ -88,6 +99,7 @@ Answer level(const Subject& subject, const protocol::Reader& params) {
   if (path.time > Ns{}) {
     tracks.push_back(track_json(features::shown(blocks, path)));
     tracks.back()["time"] = path.time.count();
+    tracks.back()["ways"] = ways(blocks, path, level.pixel);
   }
   return Json{{"profile", subject.opened->id()},
               {"step", subject.step},

@@ -53,6 +53,15 @@ EDITS = {
         ("nn.LSTM(64, 128, 2, batch_first=True), nn.Linear(128, WORDS)", "nn.LSTM(64, 192, 2, batch_first=True), nn.Linear(192, WORDS)")
     ],
     "dlrm": [("nn.Linear(13, 64), nn.ReLU(), nn.Linear(64, width)", "nn.Linear(13, 256), nn.ReLU(), nn.Linear(256, width)")],
+    "gnn": [
+        ("width: int = 64, depth: int = 3", "width: int = 96, depth: int = 3"),
+        ("nn.Linear(width, width), nn.ReLU(), nn.Linear(width, CLASSES)", "nn.Linear(width, 256), nn.ReLU(), nn.Linear(256, CLASSES)"),
+    ],
+    "diffusion": [
+        ("width: int = 16, moment: int = 64", "width: int = 24, moment: int = 64"),
+        ("width: int, heads: int = 2", "width: int, heads: int = 4"),
+        ("nn.Conv2d(width, CLASSES, 3, padding=1)", "nn.Conv2d(width, CLASSES, 1)"),
+    ],
 }
 RELU, NORM, MLP = "nn.BatchNorm2d(o), nn.ReLU())", "nn.BatchNorm2d(o)", "nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(0.1))"
 BLOCKS, WORDS = "((16, 16), (16, 32), (32, 64))", "nn.Linear(width, WORDS if causal else CLASSES)"
@@ -124,6 +133,18 @@ STRUCTURAL = {
         ("nn.Linear(13, 64), nn.ReLU()", "nn.Linear(13, 64), nn.ReLU(), nn.Dropout(0.1)"),
         ("nn.Linear(13, 64), nn.ReLU()", "nn.Linear(13, 64)"),
         ("tables: int = 8", "tables: int = 7"),
+    ],
+    "gnn": [
+        ("depth: int = 3", "depth: int = 5"),
+        ("nn.Linear(width, width), nn.LayerNorm(width)", "nn.Linear(width, width), nn.Identity()"),
+        ("nn.ReLU(), nn.Linear(width, CLASSES)", "nn.ReLU(), nn.Dropout(0.1), nn.Linear(width, CLASSES)"),
+        ("nn.ReLU(), nn.Linear(width, CLASSES)", "nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, CLASSES)"),
+    ],
+    "diffusion": [
+        ("nn.SiLU(), nn.Conv2d(o, o, 3, padding=1)", "nn.SiLU(), nn.Dropout(0.1), nn.Conv2d(o, o, 3, padding=1)"),
+        ("Mixing(2 * width)", "nn.Identity()"),
+        ("nn.GroupNorm(8, o), nn.SiLU()", "nn.GroupNorm(8, o), nn.GELU()"),
+        ("nn.GroupNorm(8, i), nn.SiLU()", "nn.SiLU()"),
     ],
 }
 BATCH, ROUNDS, PAIRS, QUIET = 8, 15, 3, 0.03

@@ -1,4 +1,4 @@
-"""Small models of eight kinds as a training script: `predict_models.py MODEL BATCH`; with `--times` it prints what its steps took."""
+"""Small models of ten kinds as a training script: `predict_models.py MODEL BATCH`; with `--times` it prints what its steps took."""
 
 from __future__ import annotations
 
@@ -130,6 +130,80 @@ class DLRM(nn.Module):
         return self.top(torch.cat([x, (all_of @ all_of.transpose(1, 2)).flatten(1)], 1))
 
 
+class Messages(nn.Module):
+    """One layer of a graph network: what edges bring is summed where they lead to."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.sent, self.own, self.norm = nn.Linear(width, width), nn.Linear(width, width), nn.LayerNorm(width)
+
+    def forward(self, x: Tensor, begin: Tensor, end: Tensor) -> Tensor:
+        sent = self.sent(x).gather(1, begin[..., None].expand(-1, -1, x.shape[2]))
+        came = torch.zeros_like(x).scatter_add(1, end[..., None].expand(-1, -1, x.shape[2]), sent)
+        return x + F.relu(self.norm(self.own(x) + came))
+
+
+class GNN(nn.Module):
+    def __init__(self, width: int = 64, depth: int = 3) -> None:
+        super().__init__()
+        self.embed = nn.Linear(16, width)
+        self.layers = nn.ModuleList(Messages(width) for _ in range(depth))
+        self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, CLASSES))
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x, edges[..., 0], edges[..., 1])
+        return self.head(x.mean(1))
+
+
+class TimedBlock(nn.Module):
+    """Of a U-Net that takes noise away: the moment shifts every channel."""
+
+    def __init__(self, i: int, o: int, moment: int) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.GroupNorm(8, i), nn.SiLU(), nn.Conv2d(i, o, 3, padding=1))
+        self.shift = nn.Sequential(nn.SiLU(), nn.Linear(moment, o))
+        self.second = nn.Sequential(nn.GroupNorm(8, o), nn.SiLU(), nn.Conv2d(o, o, 3, padding=1))
+        self.skip = nn.Conv2d(i, o, 1)
+
+    def forward(self, x: Tensor, moment: Tensor) -> Tensor:
+        return self.skip(x) + self.second(self.first(x) + self.shift(moment)[:, :, None, None])
+
+
+class Mixing(nn.Module):
+    def __init__(self, width: int, heads: int = 2) -> None:
+        super().__init__()
+        self.heads, self.norm = heads, nn.GroupNorm(8, width)
+        self.qkv, self.out = nn.Conv2d(width, 3 * width, 1), nn.Conv2d(width, width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        size, width, high, wide = x.shape
+        parts = self.qkv(self.norm(x)).view(size, 3, self.heads, width // self.heads, high * wide).transpose(3, 4)
+        mixed = F.scaled_dot_product_attention(parts[:, 0], parts[:, 1], parts[:, 2])
+        return x + self.out(mixed.transpose(2, 3).reshape(size, width, high, wide))
+
+
+class Diffusion(nn.Module):
+    def __init__(self, width: int = 16, moment: int = 64) -> None:
+        super().__init__()
+        self.moment = moment
+        self.time = nn.Sequential(nn.Linear(moment, moment), nn.SiLU(), nn.Linear(moment, moment))
+        self.into = nn.Conv2d(3, width, 3, padding=1)
+        self.down = TimedBlock(width, 2 * width, moment)
+        self.middle, self.mixing = TimedBlock(2 * width, 2 * width, moment), Mixing(2 * width)
+        self.up = TimedBlock(4 * width, width, moment)
+        self.out = nn.Sequential(nn.GroupNorm(8, width), nn.SiLU(), nn.Conv2d(width, CLASSES, 3, padding=1))
+
+    def forward(self, x: Tensor, moment: Tensor) -> Tensor:
+        waves = moment * torch.exp(torch.arange(self.moment // 2) * (-8 / self.moment))
+        moment = self.time(torch.cat([waves.sin(), waves.cos()], 1))
+        held = self.down(self.into(x), moment)
+        x = self.mixing(self.middle(F.avg_pool2d(held, 2), moment))
+        x = self.up(torch.cat([F.interpolate(x, scale_factor=2), held], 1), moment)
+        return self.out(x).mean((2, 3))
+
+
 def pictures(n: int) -> Batch:
     return torch.randn(n, 3, 32, 32), torch.randint(CLASSES, (n,))
 
@@ -146,6 +220,14 @@ def clicks(n: int) -> Batch:
     return torch.randn(n, 13), torch.randint(10_000, (n, 8, 4)), torch.randint(CLASSES, (n,))
 
 
+def graphs(n: int) -> Batch:
+    return torch.randn(n, 48, 16), torch.randint(48, (n, 192, 2)), torch.randint(CLASSES, (n,))
+
+
+def noisy(n: int) -> Batch:
+    return torch.randn(n, 3, 32, 32), torch.rand(n, 1), torch.randint(CLASSES, (n,))
+
+
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
     "resnet": (resnet, pictures),
     "mobilenet": (mobilenet, pictures),
@@ -155,6 +237,8 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
     "vit": (ViT, pictures),
     "lstm": (LSTM, continued),
     "dlrm": (DLRM, clicks),
+    "gnn": (GNN, graphs),
+    "diffusion": (Diffusion, noisy),
 }
 
 

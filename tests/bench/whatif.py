@@ -1,15 +1,16 @@
 """How far what-ifs are off: step time and peak memory of changes, against the same script really changed.
 
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/whatif.py [--models resnet,gpt] [--kinds fused_optimizer,autocast_bf16]
-        [--device cuda] [--keep-freed]
+        [--device cuda] [--keep-freed] [--apart]
 
 Each model of whatif_models.py is recorded as it is, at two batch sizes, and asked about every kind that applies; some also about two kinds
 at once (COMBINED), about `zero_grad_none` after a recording with gradients of zeros (ZEROS), and about twice the batch (`batch_x2`, from
 `hotlens predict`). Of `checkpoint` the recommended blocks are really checkpointed; its memory is that of recompute.py. The truth of time is
-real steps of the model as it is, of the changed one, and of the one as it is once more, in turn in one process (of `loader`, processes in
-turn); the third is the control, real against real. The truth of memory is the allocator's peak in a recording of the changed script. Every
-error is printed; where a control is off by more than 3 %, the machine was not quiet enough and the row is marked. With --keep-freed all
-processes keep the memory that they free: else a step may have thousands of page faults, or none, as what else is on the heap decides.
+real steps of the model as it is, of the changed one, and of the one as it is once more, in turn in one process (of `loader`, and of all
+with --apart, in processes in turn: caches then hold one model, as in a training); the third is the control, real against real. The truth of
+memory is the allocator's peak in a recording of the changed script. Every error is printed; where a control is off by more than 3 %, the
+machine was not quiet enough and the row is marked. With --keep-freed all processes keep the memory that they free: else a step may have
+thousands of page faults, or none, as what else is on the heap decides.
 """
 
 from __future__ import annotations
@@ -93,9 +94,9 @@ def steps_of(folder: Path, model: str, kind: str) -> dict[str, list[float]]:
     return steps
 
 
-def real_ratios(folder: Path, model: str, kind: str) -> tuple[float, float]:
+def real_ratios(folder: Path, model: str, kind: str, apart: bool) -> tuple[float, float]:
     """Of the changed model, and of the unchanged one again."""
-    if model == "loader":
+    if apart or model == "loader":
         return ratios_of_processes(folder, model, kind)
     steps = steps_of(folder, model, kind)
     changed, again = (statistics.median(b / a for a, b in zip(steps["plain"], steps[name])) for name in ("changed", "again"))
@@ -103,15 +104,17 @@ def real_ratios(folder: Path, model: str, kind: str) -> tuple[float, float]:
 
 
 def ratios_of_processes(folder: Path, model: str, kind: str) -> tuple[float, float]:
-    """The same of mean steps, each process between two of the unchanged model."""
+    """The same of processes, each between two of the unchanged model."""
+    middle = statistics.mean if model == "loader" else statistics.median  # a loader's steps are of two kinds
+    before = "zeros" if kind == "zero_grad_none" else "none"
 
-    def mean(what: str) -> float:
-        return statistics.mean(steps_of(folder, model, what)["changed"])
+    def step(what: str) -> float:
+        return middle(json.loads(run(folder, PYTHON, str(SCRIPT), model, what, "--alone"))["changed"])
 
-    plain, changed = [mean("none")], []
+    plain, changed = [step(before)], []
     for _ in range(PROCESSES):
-        changed.append(mean(kind))
-        plain.append(mean("none"))
+        changed.append(step(kind))
+        plain.append(step(before))
     ratios = [2 * between / (before + after) for before, between, after in zip(plain, changed, plain[1:])]
     return statistics.median(ratios), statistics.median(after / before for before, after in zip(plain, plain[1:]))
 
@@ -155,7 +158,7 @@ def items_of(model: str, kinds: list[str], place: Path) -> list[dict[str, Any]]:
     return found
 
 
-def one(model: str, kinds: list[str], place: Path) -> tuple[list[Row], list[float]]:
+def one(model: str, kinds: list[str], place: Path, apart: bool) -> tuple[list[Row], list[float]]:
     """Rows of time, and errors of memory."""
     rows, memory = [], []
     for item in items_of(model, kinds, place):
@@ -164,7 +167,7 @@ def one(model: str, kinds: list[str], place: Path) -> tuple[list[Row], list[floa
         if kind != "checkpoint" and "peak_bytes" in item:
             peak = record(place / f"{model}-{kind}", model, really, 1)
             memory.append(item["peak_bytes"] / peak - 1)
-        changed, control = real_ratios(place, model, really)
+        changed, control = real_ratios(place, model, really, apart)
         row = Row(model, kind, item["ratio"], item["low"], item["high"], changed, control)
         rows.append(row)
         peaks = f"memory {peak:11}, error {memory[-1]:+.4%}" if peak else "no memory"
@@ -205,6 +208,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="", help="as `hotlens whatif` takes them, and batch_x2; all where none is named")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--keep-freed", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     options = parser.parse_args()
     os.environ["HOTLENS_BENCH_DEVICE"] = options.device
     os.environ.update(KEEPS_FREED if options.keep_freed else {})
@@ -213,7 +217,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         for model in options.models.split(","):
             try:
-                found = one(model, options.kinds.split(",") if options.kinds else [], Path(place))
+                found = one(model, options.kinds.split(",") if options.kinds else [], Path(place), options.apart)
             except RuntimeError as reason:
                 print(f"{model}: refused, {reason}", flush=True)
                 continue

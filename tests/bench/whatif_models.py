@@ -1,8 +1,9 @@
 """Models with a change really made: `whatif_models.py MODEL KIND`, KIND as `hotlens whatif` has it, several joined by `+`, or `none`.
 
 Also `checkpoint=layers.0,layers.2` (these blocks), `batch_x2`, and what a model is recorded with to be changed: `zeros` (gradients are
-filled with zeros). With `--times` real steps instead: of the model as it is, of the changed one, and of the one as it is again, in turn, as
-JSON in seconds. Of `loader`, whose workers go on while another one trains, `--times` are the steps of the changed one alone.
+filled with zeros). With `--times` real steps instead: of the model as it is, of the changed one, and of the one as it is again, in turn,
+as JSON in seconds; with `--alone` those of the changed one, in a process of its own (of `loader` always: its workers go on while another
+trains).
 HOTLENS_BENCH_DEVICE names a device other than the CPU.
 """
 
@@ -264,10 +265,12 @@ def times(trainings: dict[str, Training]) -> dict[str, list[float]]:
 
 def main() -> None:
     name, kinds = sys.argv[1], set(sys.argv[2].split("+"))
+    if "--alone" in sys.argv:
+        print(json.dumps(times({"changed": Training(name, kinds)})))
+        return
     if "--times" in sys.argv:
         before = {"zeros"} if "zero_grad_none" in kinds else set()
-        alone = {"changed": Training(name, kinds)}
-        print(json.dumps(times(alone if name == "loader" else {"plain": Training(name, before), **alone, "again": Training(name, before)})))
+        print(json.dumps(times({"plain": Training(name, before), "changed": Training(name, kinds), "again": Training(name, before)})))
         return
     training, steps = Training(name, kinds), 60
     if name == "loader":

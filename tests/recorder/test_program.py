@@ -554,6 +554,17 @@ def test_kinds_names_modules_and_stages(tmp_path: Path) -> None:
     assert "aten::addcdiv_" in names(found, "optimizer") and not any(o["grad"] for o in found["operators"] if o["op"] == "aten::addcdiv_")
 
 
+def test_zeros_of_a_state_are_counted(tmp_path: Path) -> None:
+    rows = """
+model = nn.Sequential(nn.Embedding(100, 4), nn.Linear(4, 3))
+optimizer = torch.optim.Adam(model.parameters())
+data = lambda: (torch.arange(10), torch.randint(0, 3, (10,)))
+compute = lambda x, y: F.cross_entropy(model(x), y)
+"""
+    found = program(record_text(tmp_path, HEAD + rows + LOOP))["tensors"]
+    assert {t["name"]: t["zeros"] for t in found if "zeros" in t} == {"exp_avg of 0.weight": 0.9, "exp_avg_sq of 0.weight": 0.9}
+
+
 def test_nothing_of_the_recording_stays_in_torch(tmp_path: Path) -> None:
     look = """
 def look():

@@ -43,6 +43,8 @@ class Joiner {
   }
 
  private:
+  static constexpr std::array<std::string_view, 4> kContents{"value", "min", "max", "zeros"};
+
   static const json& part(const Recording& from, const char* key) {
     const auto found = from.document.find(key);
     if (found == from.document.end() || !found->is_array()) throw Differs{std::string("`") + key + "` is missing"};
@@ -57,7 +59,7 @@ class Joiner {
     for (std::size_t at = 0; at < a.size(); ++at) {
       json one = json::object();
       for (const auto& [key, value] : a[at].items()) {
-        if (key == "min" || key == "max" || key == "value") continue;
+        if (std::ranges::find(kContents, key) != kContents.end()) continue;
         if (!b[at].contains(key)) throw Differs{"tensor " + std::to_string(at) + " has other properties"};
         one[key] = joined_value(value, b[at][key], key, "tensor " + std::to_string(at));
       }
@@ -69,7 +71,7 @@ class Joiner {
 
   // What a tensor holds differs by chance. A largest value that grows as an index into the batch does is one; else what both hold is valid.
   void join_content(const json& a, const json& b, json& to) const {
-    for (const char* key : {"value", "min", "max"}) {
+    for (const std::string_view key : kContents) {
       if (a.contains(key)) to[key] = a[key];
     }
     if (!is_whole(a, "min") || !is_whole(a, "max") || !is_whole(b, "min") || !is_whole(b, "max")) return;

@@ -152,6 +152,7 @@ class Decoder {
                 .least = maybe_whole(tensor, "min"),
                 .most = maybe_whole(tensor, "max"),
                 .range = {},
+                .zeros = is_real(tensor, "zeros") ? std::clamp(tensor.at("zeros").get<double>(), 0.0, 1.0) : 0.0,
                 .value = {}};
     if (read.shape.size() != read.stride.size()) broken("shape and stride differ in length");
     if (is_real(tensor, "min") && is_real(tensor, "max")) read.range = {tensor.at("min").get<double>(), tensor.at("max").get<double>()};
@@ -364,6 +365,7 @@ json encoded(const Tensor& tensor) {
   if (tensor.least) row["min"] = encoded(*tensor.least);
   if (tensor.most) row["max"] = encoded(*tensor.most);
   if (tensor.range) std::tie(row["min"], row["max"]) = *tensor.range;
+  if (tensor.zeros > 0) row["zeros"] = tensor.zeros;
   if (tensor.value) row["value"] = encoded(*tensor.value);
   return row;
 }

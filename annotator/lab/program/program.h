@@ -69,6 +69,7 @@ struct Tensor {
   Whole offset, storage_bytes;
   std::optional<Whole> least, most;                // of whole numbers
   std::optional<std::pair<double, double>> range;  // of real ones
+  double zeros = 0;                                // share of a state
   std::optional<Value> value;                      // where there is one element
 };
 

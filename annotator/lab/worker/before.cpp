@@ -42,6 +42,9 @@ void fill_reals(at::Tensor& all, const Tensor& tensor, const Bindings& bindings)
       all.uniform_(0.5, 1);
       break;  // may be a variance
     case TensorKind::state:
+      all.uniform_(kSmall / 2, kSmall);
+      all.slice(0, std::llround(static_cast<double>(all.numel()) * (1 - tensor.zeros))).zero_();
+      break;
     case TensorKind::gradient:
       all.uniform_(kSmall / 2, kSmall);
       break;

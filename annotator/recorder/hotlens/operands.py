@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 from .program import INPUT, Operator
-from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, own_class, why_not
+from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, own_class, why_not, zeros
 
 
 class Operands:
@@ -59,6 +59,9 @@ class Operands:
             if known.role is None or known.role.kind == "buffer" or tensor.numel() == 1:
                 with self._own():
                     known.facts.update(contents(tensor))
+            elif known.role.kind == "state":
+                with self._own():
+                    known.facts.update(zeros(tensor))
         if known.requires_grad != tensor.requires_grad:  # a switch that is no operator
             known.requires_grad = tensor.requires_grad
             self._special("hotlens::requires_grad", [known.number], value=known.requires_grad)

@@ -14,6 +14,7 @@ from typing import Any
 
 # More tensors than this are no model but data that lies about; what of them a step uses is taken to have existed before it.
 MOST_TENSORS = 200_000
+MOST_SAMPLED = 50_000  # elements whose zeros are counted
 DEEPEST_STATE = 4  # nested so deep, an optimizer's state is no container of tensors
 
 
@@ -219,6 +220,19 @@ def facts(tensor: Any) -> dict[str, Any]:
     if tensor.device.type == "cpu" and (not storage.resizable() or tensor.is_shared() or tensor.is_pinned()):
         found["foreign"] = True
     return found
+
+
+def zeros(tensor: Any) -> dict[str, Any]:
+    """The share of zeros, by a sample: of rows of an embedding that no batch has named a state stays 0, and the square root of 0 may take
+    twenty times as long as another (MKL's on some processors, 25 to 740 µs of 160,000)."""
+    count = tensor.numel()
+    held = tensor.untyped_storage().nbytes() // tensor.element_size() - tensor.storage_offset()
+    if not count or held < count or tensor.device.type != "cpu" or not tensor.is_floating_point():
+        return {}
+    apart = max(1, count // MOST_SAMPLED)
+    sample = tensor.detach().as_strided((count // apart,), (apart,))
+    share = 1 - sample.count_nonzero().item() / sample.numel()
+    return {"zeros": round(share, 4)} if share else {}
 
 
 def contents(tensor: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import type { Command } from './keys';
 import { toggledThreads } from './lanes';
 import type { Details, Match, Place, Span } from './messages';
 import { MOST_PINS, pinOf } from './pins';
-import type { Seen } from './shown';
+import { isMadeWide, type Seen } from './shown';
 import { selectedPath } from './state';
 import type { Store } from './store';
 import type { Transport } from './transport';
@@ -57,9 +57,10 @@ export function createCommands(store: Store, transport: Transport, environment: 
     const { view } = store.get();
     const { path } = view;
     if (seen.before !== undefined && seen.open && seen.segment !== '') return openCounterpart([...seen.before, seen.segment]);
+    if (seen.way !== undefined && seen.before === undefined) return store.dispatch({ type: 'go', path: seen.way });
     if (isRecording(view) && seen.segment !== '') store.dispatch({ type: 'show step', step: Number(seen.segment) });
     else if (seen.open && seen.segment !== '') store.dispatch({ type: 'open', path: [...path.slice(0, depth), seen.segment], enter });
-    else if (seen.kind === 'merged') zoomToBlock(depth, seen);
+    else if (isMadeWide(seen.kind)) zoomToBlock(depth, seen);
     else revealSelected();
   }
 

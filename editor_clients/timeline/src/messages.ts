@@ -159,6 +159,7 @@ export interface Track {
   readonly busy: number;
   readonly waits?: { readonly start: readonly number[]; readonly duration: readonly number[] }; // the host waits, inside the blocks
   readonly time?: number; // of a path: all of it that lies on what is below the level's block
+  readonly ways?: readonly (Path | null)[]; // of a path: where each of its blocks is, from the step on; null of thin ones
   readonly exposed?: number; // of an overlap: of all that is below the level's block
   readonly hidden?: number;
   readonly pieces?: Pieces; // absent: every block is drawn whole

@@ -116,15 +116,20 @@ export interface Seen {
   readonly spans: number;
   readonly segment: string;
   readonly open: boolean;
+  readonly way?: Path; // of the critical path: where the block is, from the step on
   readonly before?: Path; // it stands in the timeline that is compared with: the path of its level there
 }
+
+// What has no level to open: a double click zooms to it.
+export const isMadeWide = (kind: string): boolean => kind === 'merged' || kind === 'path';
 
 // `before`: the path of a level of the upper timeline.
 export function seenBlock(level: Level, track: string, index: number, before?: Path): Seen | undefined {
   const row = level.tracks.find(({ id }) => id === track);
   const start = row?.blocks.start[index];
   if (row === undefined || start === undefined) return undefined;
-  const { blocks } = row;
+  const { blocks, ways } = row;
+  const way = ways?.[index] ?? undefined;
   return {
     track,
     trackName: row.name,
@@ -142,6 +147,7 @@ export function seenBlock(level: Level, track: string, index: number, before?: P
     spans: blocks.spans[index]!,
     segment: blocks.segment[index]!,
     open: blocks.open[index] === 1,
+    ...(way === undefined ? {} : { way }),
     ...(before === undefined ? {} : { before }),
   };
 }

@@ -3,7 +3,7 @@ import { busyWords, waitingWords } from './columns';
 import { element } from './dom';
 import { exact, ofStep, spoken, time } from './format';
 import type { Details, Times } from './messages';
-import { blockWords, gapWords, type Seen } from './shown';
+import { blockWords, gapWords, isMadeWide, type Seen } from './shown';
 
 const MOST_SHAPE = 60; // characters
 const TIP_DISTANCE = 14; // pixels
@@ -24,11 +24,17 @@ function detailsWords({ class: type, calls, kind, times, shapes = '' }: Details)
   return [[...(type === undefined ? [] : [type]), ...called].join(' · '), timesWords(times), shape].filter((each) => each !== '');
 }
 
+function adviceFor({ way, before, open, kind }: Seen): string {
+  if (way !== undefined) return before === undefined ? 'double click goes there' : '';
+  if (open) return 'double click opens it';
+  return isMadeWide(kind) ? 'double click zooms in' : '';
+}
+
 // `step`: ns of its wall time. `details`: of this block, once they are known. `side`: "before" or "after", where there are two.
 export function tipLines(seen: Seen, step: number | undefined, details: Details | undefined, side = ''): HTMLElement[] {
   const share = step === undefined || step === 0 ? '' : ` · ${ofStep(seen.busy / step)}`;
   const what = [side, seen.kind, seen.kind === 'idle' ? '' : spoken(seen.stage), ['', 'backward', 'recomputed'][seen.direction] ?? ''];
-  const advice = seen.open ? 'double click opens it' : seen.kind === 'merged' ? 'double click zooms in' : '';
+  const advice = adviceFor(seen);
   return [
     element('b', { text: blockWords(seen) }),
     element('div', { text: [...new Set(what.filter((each) => each !== ''))].join(' · ') }),

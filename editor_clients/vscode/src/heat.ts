@@ -1,5 +1,6 @@
-// Marks by share beside the lines of visible files: a bar in the gutter, and for what is warm a piece of the overview ruler. VS Code moves
-// them with the text until the server's answer for the new text is there.
+// Marks by share beside the lines of visible files: a bar in the gutter, for what is warm a piece of the overview ruler, and for what is
+// hot a tint behind the line and its hint, which has no style of its own. VS Code moves them with the text until the server's answer for
+// the new text is there.
 import * as vscode from 'vscode';
 import { bar, LEVELS, readMarks, type Level } from './marks';
 import { isOurs } from './places';
@@ -69,5 +70,6 @@ function lookOf(level: Level): vscode.DecorationRenderOptions {
           overviewRulerColor: new vscode.ThemeColor('hotlens.heat'),
           overviewRulerLane: level === 3 ? vscode.OverviewRulerLane.Full : vscode.OverviewRulerLane.Center,
         };
-  return { light: icon(LIGHT), dark: icon(DARK), gutterIconSize: 'contain', ...ruler };
+  const tint = level === 3 ? { isWholeLine: true, backgroundColor: new vscode.ThemeColor('hotlens.strongLine') } : {};
+  return { light: icon(LIGHT), dark: icon(DARK), gutterIconSize: 'contain', ...ruler, ...tint };
 }

@@ -76,6 +76,13 @@ def test_each_step_begins_with_the_same_values(worker: Worker) -> None:
         assert replay["peak_bytes"] == 8 + 800 * 8
 
 
+def test_a_state_has_its_share_of_zeros(worker: Worker) -> None:
+    tensors = [tensor([1000], "state", zeros=0.75)]
+    worker.load(program(tensors, [op("aten::nonzero", {"t": 0}, out=1)]))
+    (replay,) = worker.ask(do="step", batch=1, events=True)["replays"]
+    assert 250 * 8 in replay["events"]
+
+
 def test_numbers_that_follow_the_batch_do(worker: Worker) -> None:
     rows = {"batch": [0, 1, 1]}
     x = {**tensor([1, 4], "input"), "shape": [rows, 4], "storage_bytes": {"batch": [0, 16, 1]}}

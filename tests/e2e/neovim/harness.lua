@@ -162,10 +162,17 @@ local function mark_of(text)
   return 0
 end
 
+-- Whether the costly line has its tint, text and hint alike.
+local function is_tinted(text)
+  local line = line_of(text) - 1
+  local marks = vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('hotlens.heat'), { line, 0 }, { line, -1 }, { details = true })
+  return vim.iter(marks):any(function(mark) return mark[4].line_hl_group == 'HotlensStrongLine' end)
+end
+
 function steps.marked(text, level)
   eventually(('no mark of level %d at "%s"'):format(level, text), function()
     local seen = mark_of(text)
-    return seen >= level, tostring(seen)
+    return seen >= level and is_tinted(text) == (seen == #BARS), tostring(seen)
   end)
 end
 

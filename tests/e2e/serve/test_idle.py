@@ -129,6 +129,9 @@ def test_a_level_shows_what_of_it_lies_on_the_critical_path(gaps: Page) -> None:
     blocks = path["blocks"]
     assert {"cudaLaunchKernel", "no operator"} <= set(blocks["labels"])  # its device is never what it waits for
     assert {blocks["kinds"][kind] for kind in blocks["kind"]} <= {"path", "merged"}
+    launch = blocks["labels"].index("cudaLaunchKernel")
+    ways = [way for way, label in zip(path["ways"], blocks["label"], strict=True) if way is not None and label == launch]
+    assert ways and {gaps.ask("details", path=way)["name"] for way in ways} == {"cudaLaunchKernel"}
     (inner,) = named(gaps.ask("level", path=["forward"], width=1000), "path")
     assert 0 < inner["time"] < path["time"]
     shortens = times(gaps.ask("details", path=[])["shortens"])

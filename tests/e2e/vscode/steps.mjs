@@ -189,13 +189,23 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
 
   const timeline = () => page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
 
-  // The tops of the lines that a decoration of ours fills.
-  const highlightedLines = () =>
-    page.evaluate(() =>
-      [...document.querySelectorAll('.editor-instance .view-overlays .cdr')]
-        .filter((mark) => /TextEditorDecorationType/.test(mark.className))
-        .map((mark) => mark.getBoundingClientRect().top),
-    );
+  // The tops of the lines that a decoration of ours fills: with the tint of costly lines, or as highlighted from the timeline.
+  const filledLines = (tinted) =>
+    page.evaluate((tinted) => {
+      const probe = document.createElement('div');
+      probe.style.backgroundColor = 'var(--vscode-hotlens-strongLine)';
+      document.querySelector('.monaco-workbench').append(probe);
+      const tint = getComputedStyle(probe).backgroundColor;
+      probe.remove();
+      return [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .view-overlays .cdr')]
+        .filter((mark) => /TextEditorDecorationType/.test(mark.className) && (getComputedStyle(mark).backgroundColor === tint) === tinted)
+        .map((mark) => mark.getBoundingClientRect().top);
+    }, tinted);
+  const highlightedLines = () => filledLines(false);
+  const isTinted = async (text) => {
+    const line = await lineWith(text);
+    return line !== undefined && (await filledLines(true)).some((top) => Math.abs(top - line.top) < 3);
+  };
 
   // The marks in the gutter; a level by the height of its bar.
   const marks = () =>
@@ -320,6 +330,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     marked: (text, level) =>
       eventually(`no mark of level ${level} at "${text}"`, async () => {
         const seen = await markAt(text);
+        if (seen === 3 && !(await isTinted(text))) return [false, 'no tint behind a costly line'];
         return [seen >= level, `level ${seen}`];
       }),
     async not_marked(text) {

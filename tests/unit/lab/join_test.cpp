@@ -143,6 +143,14 @@ TEST_CASE("real numbers may differ, as a mean's weight does") {
   CHECK(std::get<double>(program.operators[1].kwargs[0].second.is) == 1.0 / 6);
 }
 
+TEST_CASE("a state may have zeros at one size alone") {
+  json six = recorded(6), eight = recorded(8);
+  six["tensors"][0]["zeros"] = 0.5;
+  CHECK(at_all_sizes(joined(six, eight)).tensors[0].zeros == 0.5);
+  eight["tensors"][0]["zeros"] = 0.5;
+  CHECK(at_all_sizes(joined(recorded(6), eight)).tensors[0].zeros == 0);
+}
+
 TEST_CASE("the largest value grows only where it can be an index into the batch") {
   struct Case {
     std::int64_t at_six, at_eight, at_sixteen;

@@ -70,7 +70,9 @@ TEST_CASE("a program that is encoded decodes to itself") {
   json range = tensor("buffer", "range");
   range["min"] = -0.5;
   range["max"] = 1.0;
-  const Program once = program({tensor("parameter", "layer.weight"), number, index, range}, operators);
+  json state = tensor("state", "exp_avg of layer.weight");
+  state["zeros"] = 0.75;
+  const Program once = program({tensor("parameter", "layer.weight"), number, index, range, state}, operators);
   const json document = encode(once);
   const auto twice = decode(document);
   REQUIRE(twice);
@@ -85,6 +87,7 @@ TEST_CASE("a program that is encoded decodes to itself") {
   CHECK(twice->tensors[1].value == once.tensors[1].value);
   CHECK(twice->tensors[2].most == Whole{9});
   CHECK(twice->tensors[3].range == std::pair(-0.5, 1.0));
+  CHECK(twice->tensors[4].zeros == 0.75);
 }
 
 TEST_CASE("a bias before a batch norm in training goes with its update") {

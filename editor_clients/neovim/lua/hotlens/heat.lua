@@ -1,5 +1,5 @@
--- Marks by share beside the lines of a buffer, as signs: three heights tell the levels apart, the colour only says it again. They move with
--- the text until the answer for the new text is there.
+-- Marks by share beside the lines of a buffer, as signs: three heights tell the levels apart, the colour only says it again. What is hot
+-- has a tint behind the line and its hint, which all have one highlight. They move with the text until the answer for the new text is there.
 local M = {}
 
 local METHOD = 'hotlens/heat'
@@ -7,12 +7,15 @@ local PRIORITY = 4 -- below diagnostics and what other plugins show
 local namespace = vim.api.nvim_create_namespace('hotlens.heat')
 
 local SIGNS = { { '▂', 'HotlensHeatWeak' }, { '▅', 'HotlensHeatMiddle' }, { '█', 'HotlensHeatStrong' } } -- by level
+local TINT = 'HotlensStrongLine'
+local TINTS = { dark = '#332421', light = '#fbe9e6' }
 local LINKS = { HotlensHeatWeak = 'Comment', HotlensHeatMiddle = 'DiagnosticWarn', HotlensHeatStrong = 'DiagnosticError' }
 
 local function draw(bufnr, marks)
   for name, link in pairs(LINKS) do
     vim.api.nvim_set_hl(0, name, { link = link, default = true })
   end
+  vim.api.nvim_set_hl(0, TINT, { bg = TINTS[vim.o.background], default = true })
   vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
   local last = vim.api.nvim_buf_line_count(bufnr) - 1
   for _, mark in ipairs(marks) do
@@ -21,6 +24,7 @@ local function draw(bufnr, marks)
       vim.api.nvim_buf_set_extmark(bufnr, namespace, mark.line, 0, {
         sign_text = sign[1],
         sign_hl_group = sign[2],
+        line_hl_group = mark.level == #SIGNS and TINT or nil,
         priority = PRIORITY,
       })
     end
