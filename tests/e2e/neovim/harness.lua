@@ -165,7 +165,13 @@ end
 -- Whether the costly line has its tint, text and hint alike.
 local function is_tinted(text)
   local line = line_of(text) - 1
-  local marks = vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('hotlens.heat'), { line, 0 }, { line, -1 }, { details = true })
+  local marks = vim.api.nvim_buf_get_extmarks(
+    0,
+    vim.api.nvim_create_namespace('hotlens.heat'),
+    { line, 0 },
+    { line, -1 },
+    { details = true }
+  )
   return vim.iter(marks):any(function(mark) return mark[4].line_hl_group == 'HotlensStrongLine' end)
 end
 
