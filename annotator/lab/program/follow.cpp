@@ -65,6 +65,25 @@ bool moves(std::int64_t literal, const Numbers& numbers) {
   return std::ranges::any_of(numbers, [&](const auto& one) { return one.first == literal && one.second != literal; });
 }
 
+// Of a literal that no dimension of the operator's own tensor explains: by what the module holds, else by the sizes around.
+std::int64_t by_what_is_around(std::int64_t literal, const Around& around) {
+  if (literal <= 1) return literal;
+  if (const auto known = only(held(literal, around.numbers))) return *known;
+  const std::set<std::int64_t> sizes = held(literal, around.sizes);
+  if (sizes.size() > 1) throw Unclear{"which size " + std::to_string(literal) + " is cannot be known"};
+  return sizes.empty() ? literal : *sizes.begin();
+}
+
+// The sizes of a tensor that is made: `torch.zeros(8, 96)`.
+bool follow_made(Operator& op, std::size_t at, const Around& around) {
+  const auto literals = list_at(op, at);
+  if (!literals) return false;
+  Sizes now = *literals;
+  for (std::int64_t& size : now) size = by_what_is_around(size, around);
+  set_list(op, at, now);
+  return now != *literals;
+}
+
 // Dimensions [begin, end) of a tensor that together become others.
 struct Group {
   std::size_t in_begin, in_end, out_begin, out_end;
@@ -212,7 +231,7 @@ bool follow_split(Operator& op, const Sizes& was, const Sizes& is, const Numbers
   return true;
 }
 
-bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   const auto literals = list_at(op, 1);
   if (!literals || literals->size() < was.size()) return false;
   Sizes now = *literals;
@@ -220,9 +239,7 @@ bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Number
   for (std::size_t at = 0; at < now.size(); ++at) {
     if (now[at] == -1) continue;
     const bool own = at >= more && was[at - more] == now[at];
-    if (own) now[at] = is[at - more];
-    if (own) continue;
-    if (const auto known = only(held(now[at], numbers))) now[at] = *known;
+    now[at] = own ? is[at - more] : by_what_is_around(now[at], around);
   }
   set_list(op, 1, now);
   return now != *literals;
@@ -248,16 +265,19 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 }  // namespace
 
-std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   try {
+    const Numbers& numbers = around.numbers;
+    if (is_one_of(op.name, {"aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::rand", "aten::randn"}))
+      return follow_made(op, 0, around);
+    if (is_one_of(op.name, {"aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty"})) return follow_made(op, 1, around);
     if (was.size() != is.size()) return false;
     if (is_one_of(op.name, {"aten::view", "aten::reshape", "aten::_unsafe_view"}) && op.overload.empty())
       return follow_view(op, was, is, numbers);
     if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
-    if (op.name == "aten::expand") return follow_expand(op, was, is, numbers);
+    if (op.name == "aten::expand") return follow_expand(op, was, is, around);
     if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, numbers);
-    const bool sized = is_one_of(
-        op.name, {"aten::unflatten", "aten::as_strided", "aten::new_zeros", "aten::new_full", "aten::new_empty", "aten::constant_pad_nd"});
+    const bool sized = is_one_of(op.name, {"aten::unflatten", "aten::as_strided", "aten::constant_pad_nd"});
     if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");
     return false;
   } catch (const Unclear& reason) {

@@ -16,7 +16,14 @@ using Sizes = std::vector<std::int64_t>;
 // Numbers that the module of an operator holds: as executed, and as edited.
 using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// `was`, `is`: the sizes of the operator's first tensor as recorded and now. True: a literal was changed. The error: why none can be told.
-std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers);
+// What is around an operator: numbers that its module holds, and sizes of tensors that were used in the module before it, as recorded and
+// now.
+struct Around {
+  Numbers numbers, sizes;
+};
+
+// `was`, `is`: the sizes of the operator's first tensor as recorded and now; of one that takes none, empty. True: a literal was changed.
+// The error: why none can be told.
+std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Around& around);
 
 }  // namespace hotlens::lab

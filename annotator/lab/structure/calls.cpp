@@ -1,7 +1,9 @@
 #include "annotator/lab/structure/calls.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 namespace hotlens::lab {
 namespace {
@@ -19,6 +21,60 @@ std::set<TensorId> made_in(const Draft& draft, const Call& call) {
     }
   }
   return made;
+}
+
+// As recorded; null where it is not known.
+const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before) {
+  if (const Tensor* listed = draft.listed(id)) return &listed->shape;
+  while (before-- > 0) {
+    const Operator& op = draft.program.operators[before];
+    const auto found = std::ranges::find(op.out, id);
+    if (found == op.out.end()) continue;
+    return op.shapes.size() == op.out.size() ? &op.shapes[static_cast<std::size_t>(found - op.out.begin())] : nullptr;
+  }
+  return nullptr;
+}
+
+bool is_view(const Operator& op) {
+  static constexpr std::array<std::string_view, 13> kViews{"select", "slice",   "unsqueeze", "squeeze", "expand", "view",  "transpose",
+                                                           "t",      "permute", "detach",    "alias",   "narrow", "unbind"};
+  return op.name.starts_with("aten::") && std::ranges::find(kViews, std::string_view(op.name).substr(6)) != kViews.end();
+}
+
+// A mask, positions, edges: what each of several layers gets beside what goes through them. One more layer would get the same, one fewer
+// leaves it to the others: the script brings it, others use it too, or it is a view that costs nothing.
+bool is_beside(const Draft& draft, const Call& call, TensorId id) {
+  if (draft.listed(id) != nullptr) return true;
+  const auto& operators = draft.program.operators;
+  for (std::size_t at = 0; at < operators.size(); ++at) {
+    const Operator& op = operators[at];
+    if (op.kind == OperatorKind::free || (at >= call.begin && at < call.end)) continue;
+    if (std::ranges::find(op.out, id) != op.out.end()) {
+      if (is_view(op)) return true;
+    } else if (uses(op, id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Of several tensors that go into a call the one that goes through it: as large as what comes out, which the others are not, or are
+// beside it.
+TensorId stream(const Draft& draft, const Call& call, const std::set<TensorId>& in, TensorId out) {
+  const auto* whole = shape_of(draft, out, call.end);
+  if (whole == nullptr) return kNoTensor;
+  std::vector<TensorId> alike, own;
+  for (const TensorId id : in) {
+    const auto* shape = shape_of(draft, id, call.begin);
+    if (shape != nullptr && *shape == *whole) {
+      alike.push_back(id);
+    } else if (shape == nullptr || !is_beside(draft, call, id)) {
+      return kNoTensor;
+    }
+  }
+  if (alike.size() == 1) return alike.front();
+  std::ranges::copy_if(alike, std::back_inserter(own), [&](TensorId id) { return !is_beside(draft, call, id); });
+  return own.size() == 1 ? own.front() : kNoTensor;
 }
 
 }  // namespace
@@ -65,10 +121,12 @@ std::expected<Through, std::string> through(const Draft& draft, const Call& call
       if (made.contains(id)) out.insert(id);
     });
   }
-  if (in.size() != 1) return std::unexpected(in.empty() ? "takes no tensor" : "takes more than one tensor");
+  if (in.empty()) return std::unexpected("takes no tensor");
   if (out.size() > 1) return std::unexpected("gives more than one tensor");
   if (out.empty() && !in_place) return std::unexpected("gives nothing that is used");
-  return Through{.in = *in.begin(), .out = out.empty() ? *in.begin() : *out.begin()};
+  const TensorId one = in.size() == 1 ? *in.begin() : out.empty() ? kNoTensor : stream(draft, call, in, *out.begin());
+  if (one == kNoTensor) return std::unexpected("takes more than one tensor");
+  return Through{.in = one, .out = out.empty() ? one : *out.begin()};
 }
 
 std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out) {

@@ -18,7 +18,9 @@ struct Call {
 // Of a module and what is below it, in order. Calls of a module with modules below that follow each other directly are one.
 std::vector<Call> calls_of(const Program& program, const std::string& path);
 
-// The one tensor that goes in and the one that comes out: `in` where the call works in place. The error: there are more.
+// The one tensor that goes in and the one that comes out: `in` where the call works in place. Of several that go in the one as large as
+// what comes out, where the others (a mask, edges of a graph) can be the same for one layer more or fewer. The error: which it is cannot
+// be told.
 struct Through {
   TensorId in = kNoTensor, out = kNoTensor;
 };

@@ -203,7 +203,7 @@ class Restructuring {
     const auto flow = lab::through(draft_, beside);
     if (!flow) return unclear(gap, "the layer beside it " + flow.error(), &beside);
     const TensorId in = after != nullptr ? flow->in : flow->out;
-    std::size_t place = after != nullptr ? after->begin : before->end;
+    std::size_t place = after != nullptr ? after->begin : left_behind(before->end, in);
     const Operator like = draft_.program.operators[after != nullptr ? after->begin : before->end - 1];
     if (gap.rebinds && is_used_between(in, place)) return unclear(gap, "which of several uses comes before this cannot be told", &beside);
     auto made = call(gap, in, like, number);
@@ -223,6 +223,13 @@ class Restructuring {
       if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
     }
     return std::nullopt;
+  }
+
+  // What a call's variables held goes when it returns, right after its last operator.
+  std::size_t left_behind(std::size_t place, TensorId out) const {
+    const auto& operators = draft_.program.operators;
+    while (place < operators.size() && operators[place].kind == OperatorKind::free && !lab::uses(operators[place], out)) ++place;
+    return place;
   }
 
   bool is_used_between(TensorId id, std::size_t end) const {

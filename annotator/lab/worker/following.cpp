@@ -20,6 +20,36 @@ std::set<TensorId> released(const Program& program) {
   return ids;
 }
 
+// The module of an operator and those that hold it.
+std::vector<std::size_t> with_holders(const Program& program, std::size_t module) {
+  std::vector<std::size_t> found;
+  if (module == kNoModule) return found;
+  const std::string& path = program.modules[module];
+  for (std::size_t at = 0; at < program.modules.size(); ++at) {
+    const std::string& holder = program.modules[at];
+    const bool holds = holder.empty() || path == holder || (path.starts_with(holder) && path[holder.size()] == '.');
+    if (holds) found.push_back(at);
+  }
+  return found;
+}
+
+// An index may be smaller than what it picks from: other sizes are no error of the operator's.
+bool picks(const Operator& op) {
+  return op.name.starts_with("aten::gather") || op.name.starts_with("aten::scatter") || op.name == "aten::take_along_dim";
+}
+
+// Sizes that were equal still are.
+void refuse_other_sizes(const std::vector<std::pair<Sizes, Sizes>>& all) {
+  for (const auto& [was, is] : all) {
+    const auto& [was_first, is_first] = all.front();
+    if (was.size() != was_first.size() || is.size() != was.size() || is_first.size() != was.size()) continue;
+    for (std::size_t at = 0; at < was.size(); ++at) {
+      if (was[at] == was_first[at] && is[at] != is_first[at])
+        throw Unfollowed("its index has another size than what it picks from, which it had not when it was recorded");
+    }
+  }
+}
+
 void resize(Tensor& tensor, const Sizes& sizes) {
   const auto width = static_cast<std::int64_t>(c10::elementSize(dtype_named(tensor.dtype)));
   tensor.shape.clear();
@@ -52,14 +82,32 @@ void Following::see(const Operator* op, const Bindings& bindings) {
 void Following::change(Operator* next, const Bindings& bindings) {
   if (next == nullptr) return resize_kept(bindings);
   Operator& op = *next;
+  note_sizes(op, bindings);
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
-  if (before == sizes_.end()) return;
-  const Numbers none;
-  const Numbers& own = op.module < what_.numbers.size() ? what_.numbers[op.module] : none;
-  const auto changed = follow(op, before->second, bindings.tensor(first->id).sizes().vec(), own);
+  if (first != nullptr && before == sizes_.end()) return;
+  Around around;
+  if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
+  if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
+  const auto changed =
+      first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);
   if (!changed) throw Unfollowed(changed.error());
   changed_ += *changed ? 1 : 0;
+}
+
+void Following::note_sizes(const Operator& op, const Bindings& bindings) {
+  std::vector<std::pair<Sizes, Sizes>> all;  // of its tensors: as recorded and now
+  for_each_tensor(op, [&](TensorId id) {
+    const auto before = sizes_.find(was(id));
+    const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
+    if (before != sizes_.end() && tensor.defined()) all.emplace_back(before->second, tensor.sizes().vec());
+  });
+  if (picks(op)) refuse_other_sizes(all);
+  for (const std::size_t module : with_holders(edited_, op.module)) {
+    for (const auto& [before, now] : all) {
+      for (std::size_t at = 0; before.size() == now.size() && at < now.size(); ++at) around_[module].emplace(before[at], now[at]);
+    }
+  }
 }
 
 // A variable like `out` holds the tensor of the step before until the new one is there: of what the step leaves behind, one of the same

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "annotator/lab/program/follow.h"
@@ -35,13 +37,15 @@ class Following {
 
  private:
   TensorId was(TensorId id) const;
+  void note_sizes(const Operator& op, const Bindings& bindings);
   void resize_kept(const Bindings& bindings);
 
   const Program& recorded_;
   Program& edited_;
   const Followed& what_;
-  std::map<TensorId, Sizes> sizes_;                            // as recorded
-  std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps
+  std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> around_;  // sizes used in a module and below it: as recorded, now
+  std::map<TensorId, Sizes> sizes_;                                                // as recorded
+  std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;                      // what operators made and the recorded step keeps
   std::size_t changed_ = 0;
 };
 

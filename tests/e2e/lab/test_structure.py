@@ -80,7 +80,70 @@ MEMORY = MEMORY.replace("loss = F.cross_entropy(model(x), y)", "out = model(x)\n
 # Every loop but its own output is small: what is kept decides.
 KEPT = MEMORY.replace("nn.Linear(hidden, 500)", "nn.Linear(hidden, 5000)")
 
-SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT}
+# Layers that are given more than what goes through them: edges, of which each call makes views; a mask and angles; a text of the same shape.
+GRAPH = LOOP.format(
+    model="""
+class Messages(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.sent, self.own, self.norm = nn.Linear(width, width), nn.Linear(width, width), nn.LayerNorm(width)
+    def forward(self, x, begin, end):
+        sent = self.sent(x).gather(1, begin[..., None].expand(-1, -1, x.shape[2]))
+        came = torch.zeros_like(x).scatter_add(1, end[..., None].expand(-1, -1, x.shape[2]), sent)
+        return x + F.relu(self.norm(self.own(x) + came))
+DEPTH, WIDTH = 3, 64
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.embed, self.layers = nn.Linear(16, width), nn.ModuleList(Messages(width) for _ in range(DEPTH))
+        self.head = nn.Linear(width, 10)
+    def forward(self, nodes):
+        x, edges = self.embed(nodes), torch.arange(384).view(192, 2).remainder(48).expand(len(nodes), -1, -1)
+        for layer in self.layers:
+            x = layer(x, edges[..., 0], edges[..., 1])
+        return self.head(x.mean(1))
+model = Model(WIDTH)
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(n, 48, 16), torch.randint(10, (n,)))
+"""
+)
+
+DECODER = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.qkv = nn.LayerNorm(width), nn.Linear(width, 3 * width)
+        self.out, self.other = nn.Linear(width, width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+    def forward(self, x, text, mask, cos, sin):
+        q, k, v = self.qkv(self.norm(x)).chunk(3, dim=-1)
+        q, k = q * cos + q.roll(1, -1) * sin, k * cos + k.roll(1, -1) * sin
+        x = x + self.out((q @ k.transpose(1, 2)).masked_fill(mask, -1e9).softmax(-1) @ v)
+        x = x + (x @ self.other(text).transpose(1, 2)).softmax(-1) @ text
+        return x + self.mlp(x)
+DEPTH, WIDTH = 2, 32
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.embed, self.text = nn.Embedding(50, width), nn.Embedding(50, width)
+        self.layers = nn.ModuleList(Block(width) for _ in range(DEPTH))
+        self.head = nn.Linear(width, 10)
+    def forward(self, x):
+        text, mask = self.text(x).tanh(), torch.ones(12, 12, dtype=torch.bool).triu(1)
+        angles = torch.arange(12.0)[:, None] * torch.ones(x.shape[-1])[:1]
+        cos, sin = angles.cos(), angles.sin()
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x, text, mask, cos, sin)
+        return self.head(x[:, 0])
+model = Model(WIDTH)
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
+"""
+)
+
+SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT, "graph": GRAPH, "decoder": DECODER}
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +166,11 @@ def edited(folder: Path, old: str, new: str) -> str:
         ("words", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 5", "Layer() added"),
         ("words", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Layer() removed"),
         ("words", "DEPTH, WIDTH = 2, 32", "DEPTH, WIDTH = 3, 64", "Layer() added"),
+        ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 5", "Messages() added"),
+        ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 1", "Messages() removed"),
+        ("graph", "WIDTH = 3, 64", "WIDTH = 3, 96", "Linear(16, 64 → 96)"),
+        ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 4", "Block() added"),
+        ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Block() removed"),
         # Exchanged.
         ("pictures", "nn.ReLU()", "nn.GELU()", "ReLU → GELU"),
         ("pictures", "nn.BatchNorm2d(o)", "nn.GroupNorm(4, o)", "BatchNorm2d → GroupNorm"),

@@ -19,8 +19,8 @@ Operator op(const char* name, std::vector<Value> args) {
 }
 
 // What the second argument becomes.
-std::string after(Operator op, const Sizes& was, const Sizes& is, const Numbers& numbers = {}) {
-  const auto followed = follow(op, was, is, numbers);
+std::string after(Operator op, const Sizes& was, const Sizes& is, const Numbers& numbers = {}, const Numbers& sizes = {}) {
+  const auto followed = follow(op, was, is, {.numbers = numbers, .sizes = sizes});
   if (!followed) return "unclear";
   const auto written = [](const Value& value) { return std::to_string(std::get<Whole>(value.is).offset); };
   if (std::holds_alternative<Whole>(op.args[1].is)) return written(op.args[1]);
@@ -63,7 +63,25 @@ TEST_CASE("expanding keeps what is expanded and follows the rest") {
   CHECK(after(op("aten::expand", {list({8, -1, -1})}), {1, 1, 96}, {1, 1, 128}) == "8 -1 -1");
 }
 
-TEST_CASE("operators whose sizes are not followed are unclear where their tensor is another") {
-  CHECK(after(op("aten::new_zeros", {list({8, 96})}), {8, 96}, {8, 128}) == "unclear");
+TEST_CASE("a size that the operator's own tensor does not explain is that of tensors around it") {
+  const Operator index = op("aten::expand", {list({-1, -1, 64})});
+  CHECK(after(index, {8, 192, 1}, {8, 192, 1}, {}, {{8, 8}, {64, 96}}) == "-1 -1 96");
+  CHECK(after(index, {8, 192, 1}, {8, 192, 1}, {}, {{8, 8}}) == "-1 -1 64");
+  CHECK(after(index, {8, 192, 1}, {8, 192, 1}, {}, {{64, 64}, {64, 96}}) == "unclear");
+  CHECK(after(index, {8, 192, 1}, {8, 192, 1}, {{64, 64}}, {{64, 96}}) == "-1 -1 64");
+  CHECK(after(op("aten::new_zeros", {list({8, 96})}), {8, 96}, {8, 128}, {}, {{8, 8}, {96, 128}}) == "8 128");
   CHECK(after(op("aten::new_zeros", {list({8, 96})}), {8, 96}, {8, 96}) == "8 96");
+}
+
+TEST_CASE("what is made without a tensor follows what is around it") {
+  Operator made = op("aten::zeros", {});
+  made.args = {list({8, 96})};
+  const auto followed = follow(made, {}, {}, {.numbers = {}, .sizes = {{8, 8}, {96, 128}}});
+  REQUIRE(followed);
+  CHECK(*followed);
+  CHECK(made.args == Values{list({8, 128})});
+}
+
+TEST_CASE("operators whose sizes are not followed are unclear where their tensor is another") {
+  CHECK(after(op("aten::as_strided", {list({8, 96})}), {8, 96}, {8, 128}) == "unclear");
 }
