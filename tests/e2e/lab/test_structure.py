@@ -80,7 +80,7 @@ MEMORY = MEMORY.replace("loss = F.cross_entropy(model(x), y)", "out = model(x)\n
 # Every loop but its own output is small: what is kept decides.
 KEPT = MEMORY.replace("nn.Linear(hidden, 500)", "nn.Linear(hidden, 5000)")
 
-# Layers that are given more than what goes through them: edges, of which each call makes views; a mask and angles; a text of the same shape.
+# Layers that are given more than what goes through them: edges, of which each call makes views; a mask, angles, a text of one shape.
 GRAPH = LOOP.format(
     model="""
 class Messages(nn.Module):
