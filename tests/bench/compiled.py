@@ -3,11 +3,12 @@
     HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/compiled.py [--models gpt,vit]
     HOTLENS_TEST_PYTHON=... python tests/bench/compiled.py --costs
 
-Compared are shares of the time of all layers without children, by layer and direction: half the sum of their differences is the share
-on a wrong layer. What fusion saves is gone in the truth, so a difference is not all Hotlens's. What no layer or, in the truth, several
-layers at once work for is left out and printed beside it. There is no such truth of convolutional models: the operators between make
-Inductor keep images and masks in another order of memory. With --costs: nanoseconds an element of compiled loops of one operation each,
-of which `COSTS` in annotator/recorder/hotlens/provenance.py is made.
+Compared are shares of the time of all layers without children, by layer and direction: half the sum of their differences is the share on
+a wrong layer. What fusion saves is gone in the truth, so a difference is not all Hotlens's. What no layer or, in the truth, several
+layers at once work for is left out and printed beside it. There is no such truth of convolutional models, where the operators between
+make Inductor keep images and masks in another order of memory, of an LSTM, whose operators stay torch's, nor of tables that are one
+kernel. With --costs: nanoseconds an element of compiled loops of one operation each, of which `COSTS` in
+annotator/recorder/hotlens/provenance.py is made.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 HOTLENS = os.environ.get("HOTLENS_BIN", str(HERE.parents[1] / "build/release/bin/hotlens"))
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
 SCRIPT = HERE / "compiled_models.py"
-NAMES = ["gpt", "bert", "vit"]
+NAMES = ["gpt", "bert", "vit", "gnn", "mixer"]
 ROOT = "_orig_mod."
 
 Times = dict[tuple[str, str], float]  # nanoseconds by layer and direction

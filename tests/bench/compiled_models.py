@@ -13,9 +13,38 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from predict_models import MODELS, loader, step
+from predict_models import CLASSES, loader, pictures, step
+from predict_models import MODELS as PLAIN
 from torch import Tensor, nn
 
+
+class Mixing(nn.Module):
+    """Of an MLP-Mixer: over the patches, then over the channels."""
+
+    def __init__(self, patches: int, width: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.over_patches = nn.Sequential(nn.Linear(patches, 2 * patches), nn.GELU(), nn.Linear(2 * patches, patches))
+        self.over_channels = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.over_patches(self.first(x).transpose(1, 2)).transpose(1, 2)
+        return x + self.over_channels(self.second(x))
+
+
+class Mixer(nn.Module):
+    def __init__(self, width: int = 96) -> None:
+        super().__init__()
+        self.embed = nn.Linear(48, width)
+        self.layers = nn.Sequential(*[Mixing(64, width) for _ in range(3)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        patches = x.unfold(2, 4, 4).unfold(3, 4, 4).permute(0, 2, 3, 1, 4, 5).reshape(len(x), 64, 48)
+        return self.head(self.norm(self.layers(self.embed(patches))).mean(1))
+
+
+MODELS = {**PLAIN, "mixer": (Mixer, pictures)}
 BATCH, STEPS = 16, 40
 BEGIN, END = 0, 1
 

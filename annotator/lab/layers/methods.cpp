@@ -49,19 +49,27 @@ Functions functions_of(const Files& files) {
   return all;
 }
 
-// Where a function reads a name other than as a size of `view`, `reshape` or `split`: what it does with it is not followed. Null: nowhere.
+bool is_size(Node use) {
+  constexpr std::array<std::string_view, 8> kMethods{"view",      "reshape",  "split",    "expand",
+                                                     "new_zeros", "new_ones", "new_full", "new_empty"};
+  constexpr std::array<std::string_view, 6> kFactories{"torch.zeros", "torch.ones",  "torch.rand",
+                                                       "torch.randn", "torch.empty", "torch.full"};
+  Node child = use;
+  for (Node up = use.parent(); up; child = up, up = up.parent()) {
+    const bool whole = up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression") || up.is("unary_operator");
+    if (whole || ((up.is("tuple") || up.is("list")) && up.parent().is("argument_list"))) continue;
+    const Node callee = up.is("call") ? up.field("function") : Node{};
+    if (!callee || callee.id() == child.id() || !callee.is("attribute")) return false;
+    return std::ranges::find(kMethods, callee.field("attribute").text()) != kMethods.end() ||
+           std::ranges::find(kFactories, callee.text()) != kFactories.end();
+  }
+  return false;
+}
+
 Node other_use(Node node, const std::string& name, bool attribute) {
   const bool mentions =
       attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) {
-    for (Node up = node.parent(); up; up = up.parent()) {
-      if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression")) continue;
-      const Node callee = up.is("call") ? up.field("function") : Node{};
-      const Node method = callee && callee.is("attribute") ? callee.field("attribute") : Node{};
-      const bool size = method && (method.text() == "view" || method.text() == "reshape" || method.text() == "split");
-      return size ? Node{} : node;
-    }
-  }
+  if (mentions) return is_size(node) ? Node{} : node;
   for (const Node& child : node.children()) {
     if (const Node found = other_use(child, name, attribute)) return found;
   }

@@ -4,13 +4,13 @@
 #include <array>
 #include <string_view>
 
+#include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
 namespace {
 
 constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
-constexpr std::array<std::string_view, 3> kSizes{"view", "reshape", "split"};
 Node function_around(Node node) {
   Node up = node.parent();
   while (up && !up.is("function_definition") && !up.is("lambda")) up = up.parent();
@@ -240,14 +240,7 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
 
 // In code that is not followed: as a size alone.
 Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
-  const Node function = function_around(use);
-  for (Node up = use.parent(); up && function; up = up.parent()) {
-    if (up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression") || up.is("unary_operator")) continue;
-    const Node callee = up.is("call") ? up.field("function") : Node{};
-    if (callee && callee.is("attribute") && is_among(kSizes, callee.field("attribute").text())) return std::nullopt;
-    break;
-  }
-  return unknown(use, name);
+  return function_around(use) && is_size(use) ? std::nullopt : Why(unknown(use, name));
 }
 
 Uses::Why Uses::unknown(Node use, const std::string& name) {

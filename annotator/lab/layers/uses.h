@@ -1,8 +1,8 @@
 // Where an edited value goes: an edited number, and every name that it gets, is followed through the text to where it is used.
 //
-// Known uses are arguments of layers and of what makes them, how often a layer is made, sizes of `view`, `reshape` and `split`, and what is
-// told to people. Any other use may change the step in a way that nobody follows: it is an Unclear at its line. Names are followed by their
-// scope, attributes by their name alone, whosever they are.
+// Known uses are arguments of layers and of what makes them, how often a layer is made, sizes that a replay follows (`methods.h`), and what
+// is told to people. Any other use may change the step in a way that nobody follows: it is an Unclear at its line. Names are followed by
+// their scope, attributes by their name alone, whosever they are.
 #pragma once
 
 #include <deque>

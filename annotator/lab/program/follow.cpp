@@ -68,10 +68,10 @@ bool moves(std::int64_t literal, const Numbers& numbers) {
 // Of a literal that no dimension of the operator's own tensor explains: by what the module holds, else by the sizes around.
 std::int64_t by_what_is_around(std::int64_t literal, const Around& around) {
   if (literal <= 1) return literal;
-  if (const auto known = only(held(literal, around.numbers))) return *known;
-  const std::set<std::int64_t> sizes = held(literal, around.sizes);
-  if (sizes.size() > 1) throw Unclear{"which size " + std::to_string(literal) + " is cannot be known"};
-  return sizes.empty() ? literal : *sizes.begin();
+  std::set<std::int64_t> found = held(literal, around.sizes);
+  if (const auto known = only(held(literal, around.numbers))) found.insert(*known);
+  if (found.size() > 1) throw Unclear{"which size " + std::to_string(literal) + " is cannot be known"};
+  return found.empty() ? literal : *found.begin();
 }
 
 // The sizes of a tensor that is made: `torch.zeros(8, 96)`.

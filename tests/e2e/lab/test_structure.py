@@ -143,7 +143,35 @@ tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
 """
 )
 
-SCRIPTS = {"pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT, "graph": GRAPH, "decoder": DECODER}
+# What the first state is made as large as.
+STATES = LOOP.format(
+    model="""
+class Cell(nn.Module):
+    def __init__(self, i, hidden):
+        super().__init__()
+        self.hidden, self.take, self.keep = hidden, nn.Linear(i, hidden), nn.Linear(hidden, hidden)
+    def forward(self, x):
+        h = torch.zeros(x.size(0), self.hidden, device=x.device)
+        for t in range(x.size(1)):
+            h = torch.tanh(self.take(x[:, t]) + self.keep(h))
+        return h
+class Model(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.hidden, self.depth = hidden, 2
+        self.rnn, self.cell, self.head = nn.LSTM(16, hidden, self.depth, batch_first=True), Cell(hidden, hidden), nn.Linear(hidden, 10)
+    def forward(self, x):
+        h0 = torch.zeros(self.depth, x.size(0), self.hidden).to(x.device)
+        c0 = x.new_zeros((self.depth, x.size(0), self.hidden))
+        return self.head(self.cell(self.rnn(x, (h0, c0))[0]))
+HIDDEN = 48
+model = Model(HIDDEN)
+optimizer = torch.optim.Adam(model.parameters())
+tensors = lambda n: (torch.randn(n, 10, 16), torch.randint(10, (n,)))
+"""
+)
+
+SCRIPTS = {"states": STATES, "pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT, "graph": GRAPH, "decoder": DECODER}
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +197,7 @@ def edited(folder: Path, old: str, new: str) -> str:
         ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 5", "Messages() added"),
         ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 1", "Messages() removed"),
         ("graph", "WIDTH = 3, 64", "WIDTH = 3, 96", "Linear(16, 64 → 96)"),
+        ("states", "HIDDEN = 48", "HIDDEN = 64", "Cell.hidden 48 → 64"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 4", "Block() added"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Block() removed"),
         # Exchanged.
