@@ -55,6 +55,11 @@ tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
 """
 )
 
+# The same loop, written otherwise.
+HANDED = "for layer in self.layers:\n            x = layer(x)"
+COUNTED = WORDS.replace(HANDED, "for i, layer in enumerate(self.layers):\n            x = layer(x=x)")
+INDEXED = WORDS.replace(HANDED, "for i in range(len(self.layers)):\n            x = self.layers[i](x)")
+
 # Clipped, updated in lists; its output is kept from one step to the next.
 FORWARD = """self.width = hidden
     def forward(self, x):
@@ -171,7 +176,17 @@ tensors = lambda n: (torch.randn(n, 10, 16), torch.randint(10, (n,)))
 """
 )
 
-SCRIPTS = {"states": STATES, "pictures": PICTURES, "words": WORDS, "memory": MEMORY, "kept": KEPT, "graph": GRAPH, "decoder": DECODER}
+SCRIPTS = {
+    "counted": COUNTED,
+    "indexed": INDEXED,
+    "states": STATES,
+    "pictures": PICTURES,
+    "words": WORDS,
+    "memory": MEMORY,
+    "kept": KEPT,
+    "graph": GRAPH,
+    "decoder": DECODER,
+}
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +212,9 @@ def edited(folder: Path, old: str, new: str) -> str:
         ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 5", "Messages() added"),
         ("graph", "DEPTH, WIDTH = 3", "DEPTH, WIDTH = 1", "Messages() removed"),
         ("graph", "WIDTH = 3, 64", "WIDTH = 3, 96", "Linear(16, 64 → 96)"),
+        ("counted", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 4", "Layer() added"),
+        ("indexed", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 3", "Layer() added"),
+        ("indexed", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Layer() removed"),
         ("states", "HIDDEN = 48", "HIDDEN = 64", "Cell.hidden 48 → 64"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 4", "Block() added"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Block() removed"),
