@@ -14,6 +14,7 @@ import { copyDescribed, peekPlaces } from './calls';
 import { isExecutable, profilesOnSave, pythonSources, serverPathSetting, workspaceFolders } from './config';
 import { askForChoice, askForLine, chooseInterpreter, explainTrust, openSettings } from './dialogs';
 import { Heat } from './heat';
+import { ASKS_FOR_HINTS_AGAIN } from './hint_refresh';
 import { HotTree } from './hot_tree';
 import { readHighlighted } from './lines';
 import type { Surroundings } from './mcp';
@@ -270,6 +271,7 @@ export class Client implements vscode.Disposable, TimelineServer {
     const progress = new RunProgress((token) => this.cancelRun(token));
     return {
       documentSelector: SELECTOR,
+      connectionOptions: { messageStrategy: ASKS_FOR_HINTS_AGAIN },
       outputChannel: this.log,
       initializationOptions: () => ({ trusted: vscode.workspace.isTrusted }),
       markdown: { isTrusted: { enabledCommands: LINKED } },

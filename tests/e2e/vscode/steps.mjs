@@ -189,22 +189,20 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
 
   const timeline = () => page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
 
-  // The tops of the lines that a decoration of ours fills: with the tint of costly lines, or as highlighted from the timeline.
-  const filledLines = (tinted) =>
-    page.evaluate((tinted) => {
-      const probe = document.createElement('div');
-      probe.style.backgroundColor = 'var(--vscode-hotlens-strongLine)';
-      document.querySelector('.monaco-workbench').append(probe);
-      const tint = getComputedStyle(probe).backgroundColor;
-      probe.remove();
-      return [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .view-overlays .cdr')]
-        .filter((mark) => /TextEditorDecorationType/.test(mark.className) && (getComputedStyle(mark).backgroundColor === tint) === tinted)
-        .map((mark) => mark.getBoundingClientRect().top);
-    }, tinted);
-  const highlightedLines = () => filledLines(false);
+  // The tops of the lines that a decoration of ours fills: the tint of costly lines, or with a border, what the timeline highlights.
+  const filledLines = (bordered) =>
+    page.evaluate(
+      (bordered) =>
+        [...document.querySelectorAll(':is(.editor-instance, .notebookOverlay) .view-overlays .cdr')]
+          .filter((mark) => /TextEditorDecorationType/.test(mark.className))
+          .filter((mark) => (getComputedStyle(mark).borderTopStyle === 'solid') === bordered)
+          .map((mark) => mark.getBoundingClientRect().top),
+      bordered,
+    );
+  const highlightedLines = () => filledLines(true);
   const isTinted = async (text) => {
     const line = await lineWith(text);
-    return line !== undefined && (await filledLines(true)).some((top) => Math.abs(top - line.top) < 3);
+    return line !== undefined && (await filledLines(false)).some((top) => Math.abs(top - line.top) < 3);
   };
 
   // The marks in the gutter; a level by the height of its bar.
