@@ -36,12 +36,14 @@ bool has_identifier(Node node, std::string_view name) {
   return std::ranges::any_of(node.children(), [&](const Node& child) { return has_identifier(child, name); });
 }
 
-// `x = layer(x, …)`, `x = layer(x=x)`
+// `x = layer(x, …)`, `x = layer(x=x)`; not where each call takes another thing away: `x = layer(x, skips.pop())`.
 bool hands_on(Node statement, std::string_view layer) {
   const auto parts = statement.children();
   if (!statement.is("expression_statement") || parts.size() != 1 || !parts[0].is("assignment")) return false;
   const Node target = parts[0].field("left"), call = parts[0].field("right");
   if (!call || !call.is("call") || call.field("function").text() != layer || !call.field("arguments")) return false;
+  const std::string_view text = call.field("arguments").text();
+  if (text.find(".pop(") != std::string_view::npos || text.find("next(") != std::string_view::npos) return false;
   const auto is_it = [&](Node given) {
     const Node value = given.is("keyword_argument") ? given.field("value") : given;
     return value.is("identifier") && value.text() == target.text();

@@ -103,7 +103,9 @@ void Following::note_sizes(const Operator& op, const Bindings& bindings) {
     if (before != sizes_.end() && tensor.defined()) all.emplace_back(before->second, tensor.sizes().vec());
   });
   if (picks(op)) refuse_other_sizes(all);
-  for (const std::size_t module : with_holders(edited_, op.module)) {
+  const auto [holders, is_new] = holders_.try_emplace(op.module);
+  if (is_new) holders->second = with_holders(edited_, op.module);
+  for (const std::size_t module : holders->second) {
     for (const auto& [before, now] : all) {
       for (std::size_t at = 0; before.size() == now.size() && at < now.size(); ++at) around_[module].emplace(before[at], now[at]);
     }

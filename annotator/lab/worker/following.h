@@ -44,6 +44,7 @@ class Following {
   Program& edited_;
   const Followed& what_;
   std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> around_;  // sizes used in a module and below it: as recorded, now
+  std::map<std::size_t, std::vector<std::size_t>> holders_;                        // of a module, with itself
   std::map<TensorId, Sizes> sizes_;                                                // as recorded
   std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;                      // what operators made and the recorded step keeps
   std::size_t changed_ = 0;

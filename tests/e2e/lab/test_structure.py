@@ -60,6 +60,10 @@ HANDED = "for layer in self.layers:\n            x = layer(x)"
 COUNTED = WORDS.replace(HANDED, "for i, layer in enumerate(self.layers):\n            x = layer(x=x)")
 INDEXED = WORDS.replace(HANDED, "for i in range(len(self.layers)):\n            x = self.layers[i](x)")
 
+TAKEN = WORDS.replace(
+    "def forward(self, x):\n        b, l, w", "def forward(self, x, more):\n        x = x + more\n        b, l, w"
+).replace(HANDED, "more = [x, 2 * x, 3 * x]\n        for layer in self.layers:\n            x = layer(x, more.pop())")
+
 # Clipped, updated in lists; its output is kept from one step to the next.
 FORWARD = """self.width = hidden
     def forward(self, x):
@@ -178,6 +182,7 @@ tensors = lambda n: (torch.randn(n, 10, 16), torch.randint(10, (n,)))
 
 SCRIPTS = {
     "counted": COUNTED,
+    "taken": TAKEN,
     "indexed": INDEXED,
     "states": STATES,
     "pictures": PICTURES,
@@ -286,6 +291,7 @@ def test_a_new_layer_that_does_not_fit_is_said_with_both_lines(recorded: Path) -
         ("pictures", "nn.ReLU()", "nn.Dropout(0.1, generator=None)", "8", "`generator`"),
         ("words", "self.head = nn.Linear(width, 10)", "self.head = nn.LSTM(width, 10)", "head", "not called alike"),
         ("words", "            x = layer(x)", "            x = layer(x) + x", "", "Model.forward was edited"),
+        ("taken", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 3", "layers", "does with `layers` is not followed"),
         ("memory", "self.norm = nn.LayerNorm(hidden)", "pass", "norm", "it is gone, and the step calls it"),
     ],
 )
