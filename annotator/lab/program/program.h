@@ -113,6 +113,11 @@ inline bool computes(const Operator& op) {
   return op.kind == OperatorKind::library || op.kind == OperatorKind::function;
 }
 
+// Whether a module is this one or below it; all are below the model, "".
+inline bool is_within(const std::string& path, const std::string& holder) {
+  return holder.empty() || path == holder || (path.starts_with(holder) && path[holder.size()] == '.');
+}
+
 struct Program {
   std::string torch, device;
   int threads = 1;

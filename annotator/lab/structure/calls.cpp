@@ -8,10 +8,6 @@
 namespace hotlens::lab {
 namespace {
 
-bool is_within(const std::string& path, const std::string& holder) {
-  return holder.empty() || path == holder || (path.starts_with(holder) && path[holder.size()] == '.');
-}
-
 std::set<TensorId> made_in(const Draft& draft, const Call& call) {
   std::set<TensorId> before, made;
   for (std::size_t at = 0; at < call.end; ++at) {
@@ -21,18 +17,6 @@ std::set<TensorId> made_in(const Draft& draft, const Call& call) {
     }
   }
   return made;
-}
-
-// As recorded; null where it is not known.
-const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before) {
-  if (const Tensor* listed = draft.listed(id)) return &listed->shape;
-  while (before-- > 0) {
-    const Operator& op = draft.program.operators[before];
-    const auto found = std::ranges::find(op.out, id);
-    if (found == op.out.end()) continue;
-    return op.shapes.size() == op.out.size() ? &op.shapes[static_cast<std::size_t>(found - op.out.begin())] : nullptr;
-  }
-  return nullptr;
 }
 
 bool is_view(const Operator& op) {
@@ -78,6 +62,17 @@ TensorId stream(const Draft& draft, const Call& call, const std::set<TensorId>& 
 }
 
 }  // namespace
+
+const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before) {
+  if (const Tensor* listed = draft.listed(id)) return &listed->shape;
+  while (before-- > 0) {
+    const Operator& op = draft.program.operators[before];
+    const auto found = std::ranges::find(op.out, id);
+    if (found == op.out.end()) continue;
+    return op.shapes.size() == op.out.size() ? &op.shapes[static_cast<std::size_t>(found - op.out.begin())] : nullptr;
+  }
+  return nullptr;
+}
 
 std::vector<Call> calls_of(const Program& program, const std::string& path) {
   std::vector<bool> within;

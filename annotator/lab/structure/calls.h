@@ -18,6 +18,9 @@ struct Call {
 // Of a module and what is below it, in order. Calls of a module with modules below that follow each other directly are one.
 std::vector<Call> calls_of(const Program& program, const std::string& path);
 
+// Of a tensor as the operators before this place leave it, as recorded; null where it is not known.
+const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before);
+
 // The one tensor that goes in and the one that comes out: `in` where the call works in place. Of several that go in the one as large as
 // what comes out, where the others (a mask, edges of a graph) can be the same for one layer more or fewer. The error: which it is cannot
 // be told.

@@ -5,7 +5,6 @@
 
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/structure.h"
-#include "annotator/lab/whatif/dataflow.h"
 #include "annotator/lab/whatif/edits.h"
 
 namespace hotlens::lab {
@@ -47,16 +46,13 @@ std::vector<Row> rows_of(const Program& program) {
 }
 
 // Empty: what it gives can be left out, since what it takes has the same shape.
-std::string why_not(const Program& program, const Draft& draft, const Dataflow& flow, const std::string& path) {
+std::string why_not(const Program& program, const Draft& draft, const std::string& path) {
   const std::vector<Call> calls = calls_of(program, path);
   if (calls.size() != 1) return calls.empty() ? "it is not called in the step" : "it is called more than once in a step";
   const auto through_it = through(draft, calls.front());
   if (!through_it) return "it " + through_it.error();
-  const auto shape_of = [&](TensorId id, std::size_t before) {
-    const Tensor* listed = draft.listed(id);
-    return listed != nullptr ? &listed->shape : flow.shape(id, before);
-  };
-  const auto *in = shape_of(through_it->in, calls.front().begin), *out = shape_of(through_it->out, calls.front().end);
+  const auto* in = shape_of(draft, through_it->in, calls.front().begin);
+  const auto* out = shape_of(draft, through_it->out, calls.front().end);
   const bool same = in != nullptr && out != nullptr && *in == *out;
   return same ? "" : "what goes into it has another shape than what comes out";
 }
@@ -67,12 +63,11 @@ Edited one_block_fewer(Program program) {
   const std::vector<Row> rows = rows_of(program);
   if (rows.empty()) return std::unexpected(NotHere{.reason = "no container of the model has two equal blocks"});
   const Draft draft(program);
-  const Dataflow flow(program);
   std::optional<NotHere> first;
   for (const Row& row : rows) {
     for (std::size_t at = row.blocks.size(); at-- > 0;) {
       const std::string& path = row.blocks[at];
-      if (std::string reason = why_not(program, draft, flow, path); !reason.empty()) {
+      if (std::string reason = why_not(program, draft, path); !reason.empty()) {
         if (!first) first = NotHere{.reason = std::move(reason), .op = {}, .module = path};
         continue;
       }

@@ -26,9 +26,7 @@ std::vector<std::size_t> with_holders(const Program& program, std::size_t module
   if (module == kNoModule) return found;
   const std::string& path = program.modules[module];
   for (std::size_t at = 0; at < program.modules.size(); ++at) {
-    const std::string& holder = program.modules[at];
-    const bool holds = holder.empty() || path == holder || (path.starts_with(holder) && path[holder.size()] == '.');
-    if (holds) found.push_back(at);
+    if (is_within(path, program.modules[at])) found.push_back(at);
   }
   return found;
 }

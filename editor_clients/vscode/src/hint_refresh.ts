@@ -1,6 +1,6 @@
-// Hints are asked for again when the server says that they are others. An editor of VS Code 1.106 hears that only until it has asked twice
-// (1.100 always does: in between, the listener moved to what each answer disposes of), so new hints came with the next edit or scroll. What
-// every version hears is a provider of hints that comes or goes.
+// Hints are asked for again when the server says that they are others. VS Code 1.100 always hears that. An editor of 1.106 stops listening
+// once it has asked twice for the hints of a file, so new ones would come only with the next edit or scroll. Both ask again when a provider
+// of hints comes or goes.
 import * as vscode from 'vscode';
 import { Message, type MessageStrategy } from 'vscode-languageclient/node';
 

@@ -328,7 +328,7 @@ export function makeSteps({ page, url, workspace, workspacePids }) {
     marked: (text, level) =>
       eventually(`no mark of level ${level} at "${text}"`, async () => {
         const seen = await markAt(text);
-        if (seen === 3 && !(await isTinted(text))) return [false, 'no tint behind a costly line'];
+        if ((seen === 3) !== (await isTinted(text))) return [false, `level ${seen}, and a tint belongs to level 3 alone`];
         return [seen >= level, `level ${seen}`];
       }),
     async not_marked(text) {
