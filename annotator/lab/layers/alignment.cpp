@@ -5,6 +5,7 @@
 #include <set>
 
 #include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/loops.h"
 #include "annotator/lab/layers/methods.h"
 #include "annotator/lab/layers/subsequence.h"
 #include "annotator/lab/layers/torch_layers.h"
@@ -75,8 +76,27 @@ class Aligner {
     const bool differs = match_entries(before, after, is, old, now);
     if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
     if (!differs || holder == nullptr) return;
-    const auto use = list ? first_other_loop(holder->self, name) : first_other_call(holder->self, name);
-    if (use) refuse("what " + class_name(*holder) + " does with `" + name + "` is not followed where its entries come and go", now, *use);
+    if (list) return match_loop(before, old, now, holder, name);
+    if (const auto use = first_other_call(holder->self, name)) refuse_use(holder, name, now, *use);
+  }
+
+  void refuse_use(const Ref& holder, const std::string& name, const std::string& now, Node use) {
+    refuse("what " + class_name(*holder) + " does with `" + name + "` is not followed where its entries come and go", now, use);
+  }
+
+  // A list whose entries come and go.
+  void match_loop(const Children& before, const std::string& old, const std::string& now, const Ref& holder, const std::string& name) {
+    const ListUse use = use_of_list(holder->self, name);
+    if (use.kind == ListUse::Kind::other) return refuse_use(holder, name, now, use.at);
+    if (use.kind == ListUse::Kind::hands_on) return;
+    Rounds rounds{.loop = use.at.id(), .entries = {}, .layers = {}};
+    for (const auto& [entry, layer] : before) rounds.entries.push_back(below(old, entry));
+    const bool lists = !before.empty() && std::ranges::all_of(before, [](const auto& one) { return one.second->layer == "ModuleList"; });
+    for (const auto& [layer, value] : lists ? children(before.front().second) : Children()) rounds.layers.push_back("." + layer);
+    if (!lists) rounds.layers.emplace_back();
+    for (Gap& gap : all_.gaps) {
+      if (gap.holder == now && gap.sequence && !gap.is_forward()) gap.rounds = rounds;
+    }
   }
 
   void match_names(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct Step {
   Node at = {};  // of a function: the call
 };
 
+// A list whose loop does more with each entry than hand on what it gives.
+struct Rounds {
+  const void* loop = nullptr;        // the same for lists that one loop goes through
+  std::vector<std::string> entries;  // recorded paths of all
+  std::vector<std::string> layers;   // what of an entry is called: "", or ".0" and ".1" of one that is itself a list
+};
+
 // A place where calls went, came or both: of layers that went or came, or in an edited `forward`. Where it is in the recording is where
 // `removed` is called, else between `before` and `after`. Paths are recorded ones but in `inserted`.
 struct Gap {
@@ -45,7 +53,8 @@ struct Gap {
   std::vector<Step> before, after;   // calls that stay, the nearest first
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
-  bool rebinds = false;              // what is inserted before `after` is what everything after it takes
+  std::optional<Rounds> rounds = {};
+  bool rebinds = false;  // what is inserted before `after` is what everything after it takes
   bool is_forward() const { return at.line >= 0; }
 };
 

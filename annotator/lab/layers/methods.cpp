@@ -31,48 +31,6 @@ void functions(Node node, Functions& to) {
   for (const Node& child : node.children()) functions(child, to);
 }
 
-bool has_identifier(Node node, std::string_view name) {
-  if (node.is("identifier") && node.text() == name) return true;
-  return std::ranges::any_of(node.children(), [&](const Node& child) { return has_identifier(child, name); });
-}
-
-// `x = layer(x, …)`, `x = layer(x=x)`; not where each call takes another thing away: `x = layer(x, skips.pop())`.
-bool hands_on(Node statement, std::string_view layer) {
-  const auto parts = statement.children();
-  if (!statement.is("expression_statement") || parts.size() != 1 || !parts[0].is("assignment")) return false;
-  const Node target = parts[0].field("left"), call = parts[0].field("right");
-  if (!call || !call.is("call") || call.field("function").text() != layer || !call.field("arguments")) return false;
-  const std::string_view text = call.field("arguments").text();
-  if (text.find(".pop(") != std::string_view::npos || text.find("next(") != std::string_view::npos) return false;
-  const auto is_it = [&](Node given) {
-    const Node value = given.is("keyword_argument") ? given.field("value") : given;
-    return value.is("identifier") && value.text() == target.text();
-  };
-  return target.is("identifier") && std::ranges::any_of(call.field("arguments").children(), is_it);
-}
-
-// The one argument of a call of this function; null: it is none.
-Node argument_of(Node call, std::string_view function) {
-  if (!call || !call.is("call") || call.field("function").text() != function || !call.field("arguments")) return {};
-  const auto given = call.field("arguments").children();
-  return given.size() == 1 ? given[0] : Node{};
-}
-
-// What the body of a loop over a list calls an entry: `for layer in self.layers`, `for i, layer in enumerate(self.layers)` whose `i` is not
-// used, `for i in range(len(self.layers))` with `self.layers[i]`. Empty: the loop is none of these.
-std::string entry_of(Node loop, std::string_view list) {
-  const Node left = loop.field("left"), right = loop.field("right");
-  if (right.text() == list) return std::string(left.text());
-  if (const Node counted = argument_of(right, "enumerate"); counted && counted.text() == list) {
-    const auto names = left.children();
-    const bool two = left.is("pattern_list") && names.size() == 2 && !has_identifier(loop.field("body"), names[0].text());
-    return two ? std::string(names[1].text()) : std::string();
-  }
-  const Node length = argument_of(argument_of(right, "range"), "len");
-  if (!length || length.text() != list || !left.is("identifier")) return {};
-  return std::string(list) + "[" + std::string(left.text()) + "]";
-}
-
 }  // namespace
 
 Functions functions_of(const Files& files) {
@@ -131,17 +89,6 @@ std::optional<Node> first_other_call(const Ref& type, const std::string& name) {
     const Node call = use.parent();
     const bool called = call && call.is("call") && call.field("function").id() == use.id();
     if (!called && !other) other = use;
-  });
-  return other;
-}
-
-std::optional<Node> first_other_loop(const Ref& type, const std::string& name) {
-  std::optional<Node> other;
-  for_each_use(type, name, [&](Node use) {
-    const Node loop = guess::enclosing(use, "for_statement");
-    const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text()) : std::string();
-    const auto body = entry.empty() ? std::vector<Node>() : loop.field("body").children();
-    if (!(body.size() == 1 && hands_on(body[0], entry)) && !other) other = use;
   });
   return other;
 }

@@ -32,8 +32,6 @@ void for_each_use(const Ref& type, const std::string& name, const std::function<
 
 // The first use of a container that is something else than a call of it; nullopt: there is none.
 std::optional<Node> first_other_call(const Ref& type, const std::string& name);
-// The first use of a list that is something else than `for layer in self.name: x = layer(x, …)`, also with `enumerate` or an index.
-std::optional<Node> first_other_loop(const Ref& type, const std::string& name);
 // Whether a result of `self.name(…)` is taken apart as `out, (h, c)`.
 bool unpacks_states(const Ref& type, const std::string& name);
 // Whether its forward gives a tuple.

@@ -124,7 +124,7 @@ std::expected<Through, std::string> through(const Draft& draft, const Call& call
   return Through{.in = one, .out = out.empty() ? one : *out.begin()};
 }
 
-std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out) {
+std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids& ids) {
   const std::set<TensorId> made = made_in(from, call);
   for (const TensorId id : made) {
     const TensorId copy = draft.fresh();
@@ -143,7 +143,6 @@ std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, 
     rename(copy, ids);
     if (!frees || !copy.args.empty()) all.push_back(std::move(copy));
   }
-  out = ids.contains(out) ? ids.at(out) : out;
   return all;
 }
 

@@ -29,7 +29,13 @@ struct Through {
 };
 std::expected<Through, std::string> through(const Draft& draft, const Call& call);
 
-// The operators of a call in `from` once more, with their releases, on other tensors; what they make is fresh in `draft`.
-std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids ids, TensorId& out);
+// Operators of a new call, and what they give.
+struct Called {
+  std::vector<Operator> operators;
+  TensorId out = kNoTensor;
+};
+
+// The operators of a call in `from` once more, with their releases, on other tensors; what they make is fresh in `draft`, and in `ids`.
+std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids& ids);
 
 }  // namespace hotlens::lab

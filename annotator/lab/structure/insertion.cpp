@@ -24,6 +24,10 @@ bool is_held(const Tensor& tensor) {
   return tensor.kind == TensorKind::parameter || tensor.kind == TensorKind::buffer;
 }
 
+TensorId given(TensorId id, const lab::Ids& ids) {
+  return ids.contains(id) ? ids.at(id) : id;
+}
+
 Tensor counter(const Tensor& beside) {
   Tensor made{.kind = TensorKind::buffer,
               .name = {},
@@ -47,9 +51,13 @@ Unclear Insertion::unclear(const std::string& path, std::string reason, std::str
   return {.reason = std::move(reason), .module = path, .at = line == changes_.lines.end() ? Line{} : line->second, .op = std::move(op)};
 }
 
-const std::string* Insertion::model_of(const std::string& path) const {
-  const auto found = changes_.alignment.models.find(path);
-  return found == changes_.alignment.models.end() ? nullptr : &found->second;
+// Of a layer, or of the list that holds it.
+std::optional<std::string> Insertion::model_of(const std::string& path) const {
+  for (std::string above = path; !above.empty(); above = lab::split_name(above).first) {
+    const auto found = changes_.alignment.models.find(above);
+    if (found != changes_.alignment.models.end()) return found->second + path.substr(above.size());
+  }
+  return std::nullopt;
 }
 
 bool Insertion::is_sequence_of_layers(const std::string& path) const {
@@ -78,7 +86,7 @@ std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
   }
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
   if (torchs && held_by(*changes_.is.at(path))) return add_layer(path);
-  if (const std::string* model = model_of(path)) return add_copy(path, *model);
+  if (const auto model = model_of(path)) return add_copy(path, *model);
   return torchs ? add_layer(path)
                 : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
 }
@@ -138,9 +146,9 @@ std::size_t Insertion::module(const std::string& name, const std::string& type) 
   return draft_.program.modules.size() - 1;
 }
 
-std::expected<Insertion::Called, Unclear> Insertion::call(const std::string& path, TensorId in, const Operator& like, std::size_t number) {
+std::expected<lab::Called, Unclear> Insertion::call(const std::string& path, TensorId in, const Operator& like, std::size_t number) {
   if (is_sequence_of_layers(path)) {
-    Called all{.operators = {}, .out = in};
+    lab::Called all{.operators = {}, .out = in};
     for (const std::string& below : changes_.alignment.order) {
       const bool child = is_within(below, path) && below.size() > path.size() && below.find('.', path.size() + 1) == std::string::npos;
       if (!child) continue;
@@ -152,21 +160,21 @@ std::expected<Insertion::Called, Unclear> Insertion::call(const std::string& pat
     return all;
   }
   if (is_called(path)) return call_again(path, in, number);
-  const std::string* model = model_of(path);
+  const auto model = model_of(path);
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
-  return model != nullptr && !(torchs && tensors_.contains(path)) ? call_copy(path, *model, in, number) : call_layer(path, in, like);
+  return model && !(torchs && tensors_.contains(path)) ? call_copy(path, *model, in, number) : call_layer(path, in, like);
 }
 
-std::expected<Insertion::Called, Unclear> Insertion::call_layer(const std::string& path, TensorId in, const Operator& like) {
+std::expected<lab::Called, Unclear> Insertion::call_layer(const std::string& path, TensorId in, const Operator& like) {
   const Value& layer = *changes_.is.at(path);
   auto written = write(layer, tensors_[path], in, like, draft_);
   if (!written) return std::unexpected(unclear(path, written.error()));
   for (Operator& op : written->operators) op.module = module(kNew + path, class_name(layer));
-  return Called{.operators = std::move(written->operators), .out = written->out};
+  return lab::Called{.operators = std::move(written->operators), .out = written->out};
 }
 
-std::expected<Insertion::Called, Unclear> Insertion::call_copy(const std::string& path, const std::string& model, TensorId in,
-                                                               std::size_t number) {
+std::expected<lab::Called, Unclear> Insertion::call_copy(const std::string& path, const std::string& model, TensorId in,
+                                                         std::size_t number) {
   const std::string like = present(model);
   const auto calls = lab::calls_of(draft_.program, like);
   if (calls.empty()) return std::unexpected(unclear(path, "the recorded step does not call " + model + ", which is one like it"));
@@ -178,8 +186,7 @@ std::expected<Insertion::Called, Unclear> Insertion::call_copy(const std::string
   for (const auto& [made, id] : models_) {
     if (is_within(lab::split_name(draft_.listed(made)->name).first, kNew + path)) ids[id] = made;
   }
-  Called copy{.operators = {}, .out = flow->out};
-  copy.operators = lab::copied(draft_, draft_, example, std::move(ids), copy.out);
+  lab::Called copy{.operators = lab::copied(draft_, draft_, example, ids), .out = given(flow->out, ids)};
   for (Operator& op : copy.operators) {
     if (op.module == lab::kNoModule) continue;
     const std::string name = draft_.program.modules[op.module], type = draft_.program.classes[op.module];
@@ -189,18 +196,17 @@ std::expected<Insertion::Called, Unclear> Insertion::call_copy(const std::string
 }
 
 // A layer that the recorded step calls somewhere, with the same parameters.
-std::expected<Insertion::Called, Unclear> Insertion::call_again(const std::string& path, TensorId in, std::size_t number) {
+std::expected<lab::Called, Unclear> Insertion::call_again(const std::string& path, TensorId in, std::size_t number) {
   const auto calls = lab::calls_of(recorded_.program, changes_.alignment.kept.at(path));
   const lab::Call& example = calls[std::min(number, calls.size() - 1)];
   const auto flow = lab::through(recorded_, example);
   if (!flow) return std::unexpected(unclear(path, "what it is called with elsewhere: it " + flow.error()));
-  Called copy{.operators = {}, .out = flow->out};
-  copy.operators = lab::copied(recorded_, draft_, example, {{flow->in, in}}, copy.out);
-  return copy;
+  lab::Ids ids{{flow->in, in}};
+  auto operators = lab::copied(recorded_, draft_, example, ids);
+  return lab::Called{.operators = std::move(operators), .out = given(flow->out, ids)};
 }
 
-std::expected<Insertion::Called, Unclear> Insertion::call(const Step& function, const std::string& holder, TensorId in,
-                                                          const Operator& like) {
+std::expected<lab::Called, Unclear> Insertion::call(const Step& function, const std::string& holder, TensorId in, const Operator& like) {
   constexpr std::array<std::pair<std::string_view, const char*>, 11> kFunctions{{{"relu", "ReLU"},
                                                                                  {"gelu", "GELU"},
                                                                                  {"silu", "SiLU"},
@@ -223,7 +229,7 @@ std::expected<Insertion::Called, Unclear> Insertion::call(const Step& function, 
   auto written = write(layer, {}, in, like, draft_);
   if (!written) return std::unexpected(unclear(holder, written.error()));
   for (Operator& op : written->operators) op.module = module(present(holder), class_name(*changes_.is.at(holder)));
-  return Called{.operators = std::move(written->operators), .out = written->out};
+  return lab::Called{.operators = std::move(written->operators), .out = written->out};
 }
 
 // Parameters as an optimizer is given them.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "annotator/lab/layers/changes.h"
-#include "annotator/lab/structure/draft.h"
+#include "annotator/lab/structure/calls.h"
 
 namespace hotlens::layers {
 
@@ -23,14 +23,10 @@ class Insertion {
   // Parameters and buffers of the module and what is below it; once.
   std::optional<Unclear> add_tensors(const std::string& path);
 
-  struct Called {
-    std::vector<lab::Operator> operators;
-    lab::TensorId out = lab::kNoTensor;
-  };
   // One call of it, with this tensor. `like`: an operator that runs beside it; `number`: of the call.
-  std::expected<Called, Unclear> call(const std::string& path, lab::TensorId in, const lab::Operator& like, std::size_t number);
+  std::expected<lab::Called, Unclear> call(const std::string& path, lab::TensorId in, const lab::Operator& like, std::size_t number);
   // Of a function that a module's forward calls.
-  std::expected<Called, Unclear> call(const Step& function, const std::string& holder, lab::TensorId in, const lab::Operator& like);
+  std::expected<lab::Called, Unclear> call(const Step& function, const std::string& holder, lab::TensorId in, const lab::Operator& like);
 
   // The step does with the new parameters what it does with those beside them.
   std::optional<Unclear> update();
@@ -40,13 +36,13 @@ class Insertion {
 
  private:
   Unclear unclear(const std::string& path, std::string reason, std::string op = {}) const;
-  const std::string* model_of(const std::string& path) const;
+  std::optional<std::string> model_of(const std::string& path) const;
   bool is_sequence_of_layers(const std::string& path) const;
   std::optional<Unclear> add_layer(const std::string& path);
   std::optional<Unclear> add_copy(const std::string& path, const std::string& model);
-  std::expected<Called, Unclear> call_layer(const std::string& path, lab::TensorId in, const lab::Operator& like);
-  std::expected<Called, Unclear> call_copy(const std::string& path, const std::string& model, lab::TensorId in, std::size_t number);
-  std::expected<Called, Unclear> call_again(const std::string& path, lab::TensorId in, std::size_t number);
+  std::expected<lab::Called, Unclear> call_layer(const std::string& path, lab::TensorId in, const lab::Operator& like);
+  std::expected<lab::Called, Unclear> call_copy(const std::string& path, const std::string& model, lab::TensorId in, std::size_t number);
+  std::expected<lab::Called, Unclear> call_again(const std::string& path, lab::TensorId in, std::size_t number);
   bool is_called(const std::string& path) const;
   std::size_t module(const std::string& name, const std::string& type);
   std::vector<lab::TensorId> in_order() const;

@@ -1,10 +1,13 @@
 #include "annotator/lab/structure/structure.h"
 
 #include <algorithm>
+#include <set>
 
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/structure/calls.h"
+#include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"
+#include "annotator/lab/structure/loop_edit.h"
 #include "annotator/lab/structure/parameters.h"
 #include "annotator/lab/structure/releases.h"
 
@@ -31,8 +34,11 @@ class Restructuring {
     std::vector<Gap> gaps = changes_.alignment.gaps;
     std::ranges::stable_sort(gaps, std::greater(),
                              [](const Gap& gap) { return std::ranges::count(gap.holder, '.') + (gap.holder.empty() ? 0 : 1); });
+    std::set<const Gap*> closed;
     for (const Gap& gap : gaps) {
-      if (auto why = close(gap)) return std::unexpected(*why);
+      if (closed.contains(&gap)) continue;
+      auto why = gap.rounds ? close_loop(lists_of(gap, gaps, closed)) : close(gap);
+      if (why) return std::unexpected(*why);
     }
     for (const Gap& gap : gaps) {
       for (const Step& step : gap.removed) {
@@ -140,10 +146,43 @@ class Restructuring {
     return std::nullopt;
   }
 
+  // The lists that a loop goes through.
+  static std::vector<Gap> lists_of(const Gap& gap, const std::vector<Gap>& gaps, std::set<const Gap*>& closed) {
+    std::vector<Gap> lists;
+    for (const Gap& other : gaps) {
+      const bool same = other.rounds && other.rounds->loop == gap.rounds->loop &&
+                        lab::split_name(other.holder).first == lab::split_name(gap.holder).first;
+      if (same && closed.insert(&other).second) lists.push_back(other);
+    }
+    return lists;
+  }
+
+  // Entries that stand where others stood are called as those were; then come and go the rounds of all lists.
+  std::optional<Unclear> close_loop(std::vector<Gap> lists) {
+    for (Gap& list : lists) {
+      const std::size_t both = std::min(list.removed.size(), list.inserted.size());
+      if (both > 0 && list.rounds->layers.size() > 1) return unclear(list, "its parts are called at several places of a loop");
+      for (std::size_t place = 0; place < both; ++place) {
+        const Step &was = list.removed[place], &is = list.inserted[place];
+        if (auto why = close({.holder = list.holder, .sequence = true, .removed = {was}, .inserted = {is}, .before = {}, .after = {}}))
+          return why;
+        std::ranges::replace(list.rounds->entries, was.path, kNew + is.path);
+      }
+      if (both > 0) list.before.insert(list.before.begin(), {.path = kNew + list.inserted[both - 1].path});
+      list.removed.erase(list.removed.begin(), list.removed.begin() + at(both));
+      list.inserted.erase(list.inserted.begin(), list.inserted.begin() + at(both));
+      for (const Step& step : list.inserted) {
+        if (auto why = insertion_.add_tensors(step.path)) return why;
+      }
+    }
+    std::erase_if(lists, [](const Gap& list) { return list.removed.empty() && list.inserted.empty(); });
+    return edit_loop(draft_, insertion_, changes_, lists);
+  }
+
   bool is_called(const Gap& gap) const { return !lab::calls_of(draft_.program, gap.recorded_holder).empty(); }
 
-  std::expected<Insertion::Called, Unclear> call(const Gap& gap, TensorId in, const Operator& like, std::size_t number) {
-    Insertion::Called all{.operators = {}, .out = in};
+  std::expected<lab::Called, Unclear> call(const Gap& gap, TensorId in, const Operator& like, std::size_t number) {
+    lab::Called all{.operators = {}, .out = in};
     for (const Step& step : gap.inserted) {
       auto one =
           step.function.empty() ? insertion_.call(step.path, all.out, like, number) : insertion_.call(step, gap.holder, all.out, like);
@@ -152,34 +191,6 @@ class Restructuring {
       all.out = one->out;
     }
     return all;
-  }
-
-  bool is_released(TensorId id, std::size_t from) const {
-    const auto& operators = draft_.program.operators;
-    return std::any_of(operators.begin() + at(from), operators.end(),
-                       [&](const Operator& op) { return op.kind == OperatorKind::free && lab::uses(op, id); });
-  }
-
-  void never_release(TensorId id) {
-    draft_.made.erase(id);
-    for (Operator& op : draft_.program.operators) {
-      if (op.kind == OperatorKind::free)
-        std::erase_if(op.args, [&](const lab::Value& value) { return std::get<lab::TensorRef>(value.is).id == id; });
-    }
-  }
-
-  // From here on: what one was, the other is. Where nothing lets it go, the script keeps it; what the script brings is not the step's to
-  // let go.
-  void hand_over(TensorId was, TensorId is, std::size_t from) {
-    if (was == is) return;
-    const bool brought = draft_.listed(was) != nullptr;
-    if (draft_.listed(is) != nullptr) never_release(was);
-    if (!brought && !is_released(was, from)) never_release(is);
-    if (!brought) draft_.recorded[is] = draft_.recorded.contains(was) ? draft_.recorded.at(was) : was;  // literal sizes are of what it was
-    for (std::size_t place = from; place < draft_.program.operators.size(); ++place) {
-      Operator& op = draft_.program.operators[place];
-      if (!brought || op.kind != OperatorKind::free) lab::rename(op, {{was, is}});
-    }
   }
 
   std::optional<Unclear> replace(const Gap& gap, Call old, std::size_t number) {
@@ -194,7 +205,7 @@ class Restructuring {
                  [](const Operator& op) { return op.kind == OperatorKind::free; });
     operators.erase(operators.begin() + at(old.begin), operators.begin() + at(old.end));
     operators.insert(operators.begin() + at(old.begin), kept.begin(), kept.end());
-    hand_over(flow->out, made->out, end);
+    lab::hand_over(draft_, flow->out, made->out, end);
     return std::nullopt;
   }
 
@@ -215,7 +226,7 @@ class Restructuring {
     if (made->out == in) return std::nullopt;
     const bool last = after == nullptr || gap.rebinds || flow->out == in || !is_used(in, after->end + more);
     if (last) {
-      hand_over(in, made->out, place);
+      lab::hand_over(draft_, in, made->out, place);
       draft_.made.insert(in);
       return std::nullopt;
     }

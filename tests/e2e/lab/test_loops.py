@@ -1,0 +1,37 @@
+"""One layer more or fewer of a loop that does more with each than hand it on: the peak against a run of the script edited so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from loops import SCRIPTS
+from training import edit, predicted, record, record_all, recorded_peak
+
+REFUSED = {
+    "kept": "does not come from the one before it alone",
+    "some": "does with `layers` is not followed",
+    "turns": "does not do the same with each",
+}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record_all(tmp_path_factory.mktemp("loops"), SCRIPTS)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+@pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in REFUSED])
+def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, depth: int) -> None:
+    text = edit(recorded / name, SCRIPTS[name], "DEPTH = 4", f"DEPTH = {depth}")
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    record(tmp_path / "truth", text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_loop_that_does_not_do_the_same_with_each_is_refused(recorded: Path, name: str) -> None:
+    edit(recorded / name, SCRIPTS[name], "DEPTH = 4", "DEPTH = 6")
+    (refusal,) = predicted(recorded / name)["refused"]
+    assert REFUSED[name] in refusal["reason"]
