@@ -45,8 +45,23 @@ bool same_build(const Ref& one, const Ref& other, int depth = 0) {
   return true;
 }
 
+// Also given the same.
+bool same_layers(const Ref& one, const Ref& other, int depth = 0) {
+  const Children a = children(one), b = children(other);
+  return depth <= 20 && likeness(*one, *other) == 3 &&
+         std::ranges::equal(a, b, [&](const auto& x, const auto& y) { return same_layers(x.second, y.second, depth + 1); });
+}
+
 IndexPairs pairs(const Children& was, const Children& is) {
   return common_subsequence(was.size(), is.size(), [&](std::size_t i, std::size_t j) { return likeness(*was[i].second, *is[j].second); });
+}
+
+// Where the last is another one than the rest: the last of both, if they are alike, and pairs before them.
+IndexPairs pairs_with_last(const Children& was, const Children& is) {
+  if (was.empty() || is.empty() || likeness(*was.back().second, *is.back().second) == 0) return pairs(was, is);
+  IndexPairs all = pairs({was.begin(), was.end() - 1}, {is.begin(), is.end() - 1});
+  all.emplace_back(was.size() - 1, is.size() - 1);
+  return all;
 }
 
 class Aligner {
@@ -72,8 +87,9 @@ class Aligner {
     all_.kept[now] = old;
     const Children before = children(was), after = children(is);
     const bool list = is->layer == "ModuleList" && is->self->kind == Kind::external;
-    if (!list && !is_sequence(*is)) return match_names(was, is, old, now);
-    const bool differs = match_entries(before, after, is, old, now);
+    if (!list && !is_sequence(*is)) return match_names(was, is, old, now, is->self->kind == Kind::type || holder == nullptr ? is : holder);
+    const bool last_apart = list && holder != nullptr && before.size() != after.size() && use_of_list(holder->self, name).last_apart;
+    const bool differs = match_entries(last_apart ? pairs_with_last(before, after) : pairs(before, after), before, after, is, old, now);
     if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
     if (!differs || holder == nullptr) return;
     if (list) return match_loop(before, old, now, holder, name);
@@ -99,14 +115,15 @@ class Aligner {
     }
   }
 
-  void match_names(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
+  // `owner`: whose methods use what it holds, as `self.parts.layers` of a ModuleDict.
+  void match_names(const Ref& was, const Ref& is, const std::string& old, const std::string& now, const Ref& owner) {
     const bool rewritten = add_calls(was, is, old, now);
     const Children before = children(was), after = children(is);
     for (const auto& [name, value] : after) {
       const auto held = std::ranges::find(before, name, [](const auto& one) { return one.first; });
       const std::string path = below(now, name);
       if (held != before.end() && class_name(*held->second) == class_name(*value)) {
-        match(held->second, value, below(old, name), path, is, name);
+        match(held->second, value, below(old, name), path, owner, name);
       } else {
         Gap gap{.holder = now, .removed = {}, .inserted = {{path}}, .before = {}, .after = {}};
         if (held != before.end()) gap.removed.push_back({below(old, name)});
@@ -125,8 +142,8 @@ class Aligner {
   }
 
   // Whether entries came or went.
-  bool match_entries(const Children& before, const Children& after, const Ref& holder, const std::string& old, const std::string& now) {
-    const auto found = pairs(before, after);
+  bool match_entries(const IndexPairs& found, const Children& before, const Children& after, const Ref& holder, const std::string& old,
+                     const std::string& now) {
     std::size_t i = 0, j = 0;
     bool differs = false;
     for (std::size_t at = 0; at <= found.size(); ++at) {
@@ -216,14 +233,15 @@ class Aligner {
     }
     const bool known = module->self->kind == Kind::external && !constructor_parameters(module->layer).empty();
     if (known) return;
-    std::size_t nearest = 0;
+    std::pair<bool, std::size_t> nearest;
     for (const auto& [other, was] : all_.kept) {
       const auto example = paths_.find(other);
       if (other == path || example == paths_.end() || !same_build(example->second, module)) continue;
       if (module->self->kind == Kind::external && likeness(*example->second, *module) < 3) continue;
-      const auto same = static_cast<std::size_t>(std::ranges::mismatch(other, path).in1 - other.begin()) + 1;
-      if (same >= nearest) all_.models[path] = other;
-      nearest = std::max(nearest, same);
+      const auto shared = static_cast<std::size_t>(std::ranges::mismatch(other, path).in1 - other.begin()) + 1;
+      const std::pair near(same_layers(example->second, module), shared);
+      if (near >= nearest) all_.models[path] = other;
+      nearest = std::max(nearest, near);
     }
   }
 

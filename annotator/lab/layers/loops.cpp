@@ -131,16 +131,22 @@ bool is_handed_on(Node use) {
 }  // namespace
 
 ListUse use_of_list(const Ref& type, const std::string& name) {
-  ListUse known, rounds{.kind = ListUse::Kind::rounds, .at = {}};
-  for_each_use(type, name, [&](Node use) {
-    if (!is_handed_on(use)) known.kind = ListUse::Kind::rounds;
-    const auto loop = round_of(use);
+  ListUse rounds{.kind = ListUse::Kind::rounds, .at = {}};
+  std::optional<Node> use;
+  bool all_hand_on = true;
+  for_each_use(type, name, [&](Node one) {
+    use = one;
+    const Node above = one.parent();
+    rounds.last_apart = rounds.last_apart || (above.is("subscript") && above.field("subscript").text() == "-1");
+    all_hand_on = all_hand_on && is_handed_on(one);
+    const auto loop = round_of(one);
     if (!loop || rounds.kind == ListUse::Kind::other) return;
     if (!rounds.at) rounds.at = *loop;
-    if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop)) rounds = {.kind = ListUse::Kind::other, .at = use};
+    if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop)) rounds = {.kind = ListUse::Kind::other, .at = one};
   });
-  if (known.kind == ListUse::Kind::rounds && !rounds.at) for_each_use(type, name, [&](Node use) { rounds = {ListUse::Kind::other, use}; });
-  return known.kind == ListUse::Kind::hands_on ? known : rounds;
+  if (use && all_hand_on) return {};
+  if (use && rounds.kind == ListUse::Kind::rounds && !rounds.at) return {.kind = ListUse::Kind::other, .at = *use};
+  return rounds;
 }
 
 }  // namespace hotlens::layers

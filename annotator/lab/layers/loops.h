@@ -14,7 +14,8 @@ struct ListUse {
     other
   };
   Kind kind = Kind::hands_on;
-  Node at;  // rounds: the loop; other: the first use that is neither
+  bool last_apart = false;  // `self.name[-1]` is called beside the loop
+  Node at;                  // rounds: the loop, null where no method of the class has one; other: the first use that is neither
 };
 ListUse use_of_list(const Ref& type, const std::string& name);
 

@@ -44,7 +44,7 @@ bool is_beside(const Draft& draft, const Call& call, TensorId id) {
 
 // Of several tensors that go into a call the one that goes through it: as large as what comes out, which the others are not, or are
 // beside it.
-TensorId stream(const Draft& draft, const Call& call, const std::set<TensorId>& in, TensorId out) {
+TensorId stream(const Draft& draft, const Call& call, const std::vector<TensorId>& in, TensorId out) {
   const auto* whole = shape_of(draft, out, call.end);
   if (whole == nullptr) return kNoTensor;
   std::vector<TensorId> alike, own;
@@ -93,35 +93,46 @@ std::vector<Call> calls_of(const Program& program, const std::string& path) {
   return found;
 }
 
-std::expected<Through, std::string> through(const Draft& draft, const Call& call) {
+Passing passing(const Draft& draft, const Call& call) {
   const std::set<TensorId> made = made_in(draft, call);
-  std::set<TensorId> in, out;
-  bool in_place = false;
+  Passing all;
+  const auto add = [](TensorId id, std::vector<TensorId>& to) {
+    if (std::ranges::find(to, id) == to.end()) to.push_back(id);
+  };
+  const auto& operators = draft.program.operators;
   for (std::size_t at = call.begin; at < call.end; ++at) {
-    const Operator& op = draft.program.operators[at];
-    if (op.kind == OperatorKind::free) continue;
-    for_each_tensor(op, [&](TensorId id) {
+    if (operators[at].kind == OperatorKind::free) continue;
+    for_each_tensor(operators[at], [&](TensorId id) {
       const Tensor* listed = draft.listed(id);
       const bool given = listed == nullptr || listed->kind == TensorKind::input || listed->kind == TensorKind::other;
-      if (given && !made.contains(id)) in.insert(id);
+      if (given && !made.contains(id)) add(id, all.in);
     });
+  }
+  std::set<TensorId> used;
+  for (std::size_t at = call.end; at < operators.size(); ++at) {
+    if (operators[at].kind == OperatorKind::free) continue;
+    for_each_tensor(operators[at], [&](TensorId id) { used.insert(id); });
   }
   for (std::size_t at = call.begin; at < call.end; ++at) {
-    for (const TensorId id : draft.program.operators[at].out) in_place = in_place || in.contains(id);
+    for (const TensorId id : operators[at].out) {
+      if (made.contains(id) && used.contains(id)) add(id, all.out);
+    }
   }
-  for (std::size_t at = call.end; at < draft.program.operators.size(); ++at) {
-    const Operator& op = draft.program.operators[at];
-    if (op.kind == OperatorKind::free) continue;
-    for_each_tensor(op, [&](TensorId id) {
-      if (made.contains(id)) out.insert(id);
-    });
+  return all;
+}
+
+std::expected<Through, std::string> through(const Draft& draft, const Call& call) {
+  const auto [in, out] = passing(draft, call);
+  bool in_place = false;
+  for (std::size_t at = call.begin; at < call.end; ++at) {
+    for (const TensorId id : draft.program.operators[at].out) in_place = in_place || std::ranges::find(in, id) != in.end();
   }
   if (in.empty()) return std::unexpected("takes no tensor");
   if (out.size() > 1) return std::unexpected("gives more than one tensor");
   if (out.empty() && !in_place) return std::unexpected("gives nothing that is used");
-  const TensorId one = in.size() == 1 ? *in.begin() : out.empty() ? kNoTensor : stream(draft, call, in, *out.begin());
+  const TensorId one = in.size() == 1 ? in.front() : out.empty() ? kNoTensor : stream(draft, call, in, out.front());
   if (one == kNoTensor) return std::unexpected("takes more than one tensor");
-  return Through{.in = one, .out = out.empty() ? one : *out.begin()};
+  return Through{.in = one, .out = out.empty() ? one : out.front()};
 }
 
 std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids& ids) {

@@ -29,6 +29,13 @@ struct Through {
 };
 std::expected<Through, std::string> through(const Draft& draft, const Call& call);
 
+// All that goes in but parameters and buffers, in the order of use, and all that others use of what comes out, in the order in which it is
+// made.
+struct Passing {
+  std::vector<TensorId> in, out;
+};
+Passing passing(const Draft& draft, const Call& call);
+
 // Operators of a new call, and what they give.
 struct Called {
   std::vector<Operator> operators;

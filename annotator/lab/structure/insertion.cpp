@@ -160,9 +160,12 @@ std::expected<lab::Called, Unclear> Insertion::call(const std::string& path, Ten
     return all;
   }
   if (is_called(path)) return call_again(path, in, number);
-  const auto model = model_of(path);
+  return is_copy(path) ? call_copy(path, in, number) : call_layer(path, in, like);
+}
+
+bool Insertion::is_copy(const std::string& path) const {
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
-  return model && !(torchs && tensors_.contains(path)) ? call_copy(path, *model, in, number) : call_layer(path, in, like);
+  return model_of(path) && !(torchs && tensors_.contains(path));
 }
 
 std::expected<lab::Called, Unclear> Insertion::call_layer(const std::string& path, TensorId in, const Operator& like) {
@@ -173,26 +176,36 @@ std::expected<lab::Called, Unclear> Insertion::call_layer(const std::string& pat
   return lab::Called{.operators = std::move(written->operators), .out = written->out};
 }
 
-std::expected<lab::Called, Unclear> Insertion::call_copy(const std::string& path, const std::string& model, TensorId in,
-                                                         std::size_t number) {
-  const std::string like = present(model);
-  const auto calls = lab::calls_of(draft_.program, like);
-  if (calls.empty()) return std::unexpected(unclear(path, "the recorded step does not call " + model + ", which is one like it"));
-  const lab::Call& example = calls[std::min(number, calls.size() - 1)];
-  const auto flow = lab::through(draft_, example);
-  if (!flow)
-    return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[example.begin].name));
-  lab::Ids ids{{flow->in, in}};
+std::optional<lab::Call> Insertion::example(const std::string& path, std::size_t number) const {
+  if (is_sequence_of_layers(path) || is_called(path) || !is_copy(path)) return std::nullopt;
+  const auto calls = lab::calls_of(draft_.program, present(*model_of(path)));
+  return calls.empty() ? std::nullopt : std::optional(calls[std::min(number, calls.size() - 1)]);
+}
+
+std::vector<Operator> Insertion::copy(const std::string& path, const lab::Call& example, lab::Ids& ids) {
+  const std::string like = present(*model_of(path));
   for (const auto& [made, id] : models_) {
     if (is_within(lab::split_name(draft_.listed(made)->name).first, kNew + path)) ids[id] = made;
   }
-  lab::Called copy{.operators = lab::copied(draft_, draft_, example, ids), .out = given(flow->out, ids)};
-  for (Operator& op : copy.operators) {
+  std::vector<Operator> operators = lab::copied(draft_, draft_, example, ids);
+  for (Operator& op : operators) {
     if (op.module == lab::kNoModule) continue;
     const std::string name = draft_.program.modules[op.module], type = draft_.program.classes[op.module];
     if (is_within(name, like)) op.module = module(kNew + path + name.substr(like.size()), type);
   }
-  return copy;
+  return operators;
+}
+
+std::expected<lab::Called, Unclear> Insertion::call_copy(const std::string& path, TensorId in, std::size_t number) {
+  const std::string model = *model_of(path);
+  const auto shown = example(path, number);
+  if (!shown) return std::unexpected(unclear(path, "the recorded step does not call " + model + ", which is one like it"));
+  const auto flow = lab::through(draft_, *shown);
+  if (!flow)
+    return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[shown->begin].name));
+  lab::Ids ids{{flow->in, in}};
+  auto operators = copy(path, *shown, ids);
+  return lab::Called{.operators = std::move(operators), .out = given(flow->out, ids)};
 }
 
 // A layer that the recorded step calls somewhere, with the same parameters.

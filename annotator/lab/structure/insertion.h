@@ -25,6 +25,10 @@ class Insertion {
 
   // One call of it, with this tensor. `like`: an operator that runs beside it; `number`: of the call.
   std::expected<lab::Called, Unclear> call(const std::string& path, lab::TensorId in, const lab::Operator& like, std::size_t number);
+  // Of a layer that is like others of the recorded model: the call of another one that shows what it calls; nullopt: it is no such layer.
+  std::optional<lab::Call> example(const std::string& path, std::size_t number) const;
+  // The call that the example shows, on other tensors.
+  std::vector<lab::Operator> copy(const std::string& path, const lab::Call& example, lab::Ids& ids);
   // Of a function that a module's forward calls.
   std::expected<lab::Called, Unclear> call(const Step& function, const std::string& holder, lab::TensorId in, const lab::Operator& like);
 
@@ -41,7 +45,8 @@ class Insertion {
   std::optional<Unclear> add_layer(const std::string& path);
   std::optional<Unclear> add_copy(const std::string& path, const std::string& model);
   std::expected<lab::Called, Unclear> call_layer(const std::string& path, lab::TensorId in, const lab::Operator& like);
-  std::expected<lab::Called, Unclear> call_copy(const std::string& path, const std::string& model, lab::TensorId in, std::size_t number);
+  bool is_copy(const std::string& path) const;
+  std::expected<lab::Called, Unclear> call_copy(const std::string& path, lab::TensorId in, std::size_t number);
   std::expected<lab::Called, Unclear> call_again(const std::string& path, lab::TensorId in, std::size_t number);
   bool is_called(const std::string& path) const;
   std::size_t module(const std::string& name, const std::string& type);

@@ -7,6 +7,8 @@
 namespace hotlens::layers {
 namespace {
 
+constexpr const char* kFirst = "what their loop does with the first is not known";
+
 // One layer of each round: entries of a list, or what is at one place of each of them.
 struct Column {
   const Gap* list = nullptr;
@@ -25,8 +27,8 @@ std::size_t place_of(const Gap& list) {
 bool go_together(const std::vector<Gap>& lists) {
   const Gap& first = lists.front();
   return std::ranges::all_of(lists, [&](const Gap& list) {
-    return list.rounds->entries.size() == first.rounds->entries.size() && place_of(list) == place_of(first) &&
-           list.removed.size() == first.removed.size() && list.inserted.size() == first.inserted.size();
+    return place_of(list) == place_of(first) && list.removed.size() == first.removed.size() &&
+           list.inserted.size() == first.inserted.size();
   });
 }
 
@@ -50,7 +52,10 @@ class LoopEdit {
   std::optional<Unclear> run() {
     if (columns_.empty()) return std::nullopt;  // a list that nothing calls
     std::vector<std::vector<std::string>> paths;
-    for (std::size_t entry = 0; entry < first_.rounds->entries.size(); ++entry) {
+    // The last of a longer list is called alone after the loop.
+    std::size_t rounds_of_all = first_.rounds->entries.size();
+    for (const Column& column : columns_) rounds_of_all = std::min(rounds_of_all, column.list->rounds->entries.size());
+    for (std::size_t entry = 0; entry < rounds_of_all; ++entry) {
       auto& layers = paths.emplace_back();
       for (const Column& column : columns_) layers.push_back(column.list->rounds->entries[entry] + column.part);
     }
@@ -71,21 +76,55 @@ class LoopEdit {
 
   std::optional<Unclear> remove(const lab::Rounds& rounds) {
     const std::size_t place = place_of(first_);
-    const auto done = lab::remove_rounds(draft_, rounds, place, place + first_.removed.size());
+    if (place < rounds.first) return unclear(kFirst);
+    const auto done = lab::remove_rounds(draft_, rounds, place - rounds.first, place - rounds.first + first_.removed.size());
     return done ? std::nullopt : std::optional(unclear(done.error()));
+  }
+
+  struct Place {
+    const lab::Rounds* rounds;
+    const lab::Round* example;
+    std::size_t layer, number;
+  };
+
+  // Of which round a call is that shows what a new layer calls.
+  static const lab::Round* round_of(const Place& place, const lab::Call& call) {
+    const auto found =
+        std::ranges::find_if(place.rounds->all, [&](const lab::Round& round) { return round.calls[place.layer].begin == call.begin; });
+    return found == place.rounds->all.end() ? nullptr : &*found;
+  }
+
+  std::expected<std::vector<lab::Operator>, Unclear> call(const std::string& path, const Place& place, lab::Ids& ids) {
+    const lab::Passing& passing = place.example->passing[place.layer];
+    const auto now = [&](lab::TensorId id) { return ids.contains(id) ? ids.at(id) : id; };
+    const auto shown = insertion_.example(path, place.number);
+    if (const lab::Round* like = shown ? round_of(place, *shown) : nullptr) {
+      const lab::Passing& theirs = like->passing[place.layer];
+      lab::Ids inside;
+      for (std::size_t at = 0; at < std::min(theirs.in.size(), passing.in.size()); ++at) inside[theirs.in[at]] = now(passing.in[at]);
+      auto operators = insertion_.copy(path, *shown, inside);
+      for (std::size_t at = 0; at < std::min(theirs.out.size(), passing.out.size()); ++at) ids[passing.out[at]] = inside.at(theirs.out[at]);
+      return operators;
+    }
+    if (passing.in.size() != 1 || passing.out.size() != 1) return std::unexpected(unclear("it takes or gives more than one tensor"));
+    auto called = insertion_.call(path, now(passing.in[0]),
+                                  lab::Operator(draft_.program.operators[place.example->calls[place.layer].begin]), place.number);
+    if (!called) return std::unexpected(called.error());
+    ids[passing.out[0]] = called->out;
+    return std::move(called->operators);
   }
 
   std::optional<Unclear> insert(const lab::Rounds& rounds, std::size_t number) {
     const std::size_t place = place_of(first_);
-    if (place == 0) return unclear("what their loop does with the first is not known");
+    if (place <= rounds.first) return unclear(kFirst);
     std::optional<Unclear> why;
-    const auto call = [&](std::size_t round, std::size_t layer, lab::TensorId in, const lab::Operator& like) {
+    const auto call = [&](std::size_t round, std::size_t layer, const lab::Round& example, lab::Ids& ids) {
       const Column& column = columns_[layer];
-      auto called = insertion_.call(column.list->inserted[round].path + column.part, in, like, number);
+      auto called = this->call(column.list->inserted[round].path + column.part, {&rounds, &example, layer, number}, ids);
       if (!called) why = called.error();
       return called ? std::optional(std::move(*called)) : std::nullopt;
     };
-    lab::insert_rounds(draft_, rounds, place - 1, first_.inserted.size(), call);
+    lab::insert_rounds(draft_, rounds, place - rounds.first - 1, first_.inserted.size(), call);
     return why;
   }
 

@@ -5,9 +5,16 @@
 #include <optional>
 
 #include "annotator/lab/structure/handover.h"
+#include "annotator/lab/structure/releases.h"
 
 namespace hotlens::lab {
 namespace {
+
+std::size_t after_releases(const Draft& draft, std::size_t place) {
+  const auto& operators = draft.program.operators;
+  while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
+  return place;
+}
 
 // Whether two stretches of a program are alike, and which tensor of one stands where in the other.
 class Likeness {
@@ -23,6 +30,10 @@ class Likeness {
     if (one == kNoTensor || other == kNoTensor) return one == other;
     if (one != other && (is_held(one) || is_held(other))) return false;
     return there_.try_emplace(one, other).first->second == other && back_.try_emplace(other, one).first->second == one;
+  }
+
+  bool match(const std::vector<TensorId>& some, const std::vector<TensorId>& others) {
+    return std::ranges::equal(some, others, [&](TensorId a, TensorId b) { return match(a, b); });
   }
 
   Ids take() { return std::move(there_); }
@@ -61,7 +72,7 @@ class Likeness {
     return alike && same(one.args, other.args) &&
            std::ranges::equal(one.kwargs, other.kwargs,
                               [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second, b.second); }) &&
-           std::ranges::equal(one.out, other.out, [&](TensorId a, TensorId b) { return match(a, b); });
+           match(one.out, other.out);
   }
 
   const Draft& draft_;
@@ -70,11 +81,12 @@ class Likeness {
 
 class Finding {
  public:
-  Finding(const Draft& draft, const std::vector<std::vector<std::string>>& paths) : draft_(draft), paths_(paths) {}
+  Finding(const Draft& draft, std::vector<std::vector<std::string>> paths) : draft_(draft), paths_(std::move(paths)) {}
 
   std::expected<Rounds, std::string> run(std::size_t number) {
     if (paths_.size() < 3) return std::unexpected("of fewer than three layers it is not known what their loop does with each");
     if (auto why = locate(number)) return std::unexpected(*why);
+    leave_out_shared();
     see_made();
     rounds_.next.emplace_back();
     for (std::size_t at = 1; at + 1 < rounds_.all.size(); ++at) {
@@ -99,15 +111,26 @@ class Finding {
         if (call.begin < end) return "they are not called in order";
         round.before.push_back({.begin = first ? call.begin : end, .end = call.begin});
         if (calls_others(round.before.back())) return "they are not called one after another";
-        const auto flow = through(draft_, call);
-        if (!flow) return path + " " + flow.error();
         round.calls.push_back(call);
-        round.flows.push_back(*flow);
-        end = call.end;
+        round.passing.push_back(passing(draft_, call));
+        end = after_releases(draft_, call.end);
       }
       rounds_.all.push_back(std::move(round));
     }
     return std::nullopt;
+  }
+
+  // What goes into all, a mask or edges, is no round's own.
+  void leave_out_shared() {
+    for (std::size_t layer = 0; layer < paths_.front().size(); ++layer) {
+      std::map<TensorId, std::size_t> times;
+      for (std::size_t at = 1; at < rounds_.all.size(); ++at) {
+        for (const TensorId id : rounds_.all[at].passing[layer].in) ++times[id];
+      }
+      for (Round& round : rounds_.all) {
+        std::erase_if(round.passing[layer].in, [&](TensorId id) { return times[id] + 1 == rounds_.all.size(); });
+      }
+    }
   }
 
   bool calls_others(const Call& between) const {
@@ -141,8 +164,8 @@ class Finding {
   std::optional<Ids> next_of(const Round& one, const Round& other) const {
     Likeness likeness(draft_);
     for (std::size_t at = 0; at < one.calls.size(); ++at) {
-      const bool alike = likeness.same(one.before[at], other.before[at]) && likeness.match(one.flows[at].in, other.flows[at].in) &&
-                         likeness.match(one.flows[at].out, other.flows[at].out);
+      const bool alike = likeness.same(one.before[at], other.before[at]) && likeness.match(one.passing[at].in, other.passing[at].in) &&
+                         likeness.match(one.passing[at].out, other.passing[at].out);
       if (!alike) return std::nullopt;
     }
     return likeness.take();
@@ -172,7 +195,7 @@ class Finding {
   }
 
   const Draft& draft_;
-  const std::vector<std::vector<std::string>>& paths_;
+  const std::vector<std::vector<std::string>> paths_;
   Rounds rounds_;
 };
 
@@ -181,27 +204,35 @@ TensorId after(const Rounds& rounds, std::size_t round, TensorId id) {
   return rounds.next[std::min(round, rounds.next.size() - 1)].at(id);
 }
 
-// Nothing else than the pairs says what is taken from rounds that go.
-bool is_all(const Draft& draft, const Round& last, const std::map<TensorId, TensorId>& pairs) {
-  bool all = true;
-  for (std::size_t at = last.calls.back().end; at < draft.program.operators.size(); ++at) {
-    const Operator& op = draft.program.operators[at];
-    if (op.kind == OperatorKind::free) continue;
-    for_each_tensor(op, [&](TensorId id) { all = all && (!last.made.contains(id) || pairs.contains(id)); });
-  }
-  return all;
-}
-
 bool is_mentioned(const Draft& draft, TensorId id, std::size_t from) {
   const auto& operators = draft.program.operators;
   return std::any_of(operators.begin() + static_cast<std::ptrdiff_t>(from), operators.end(),
                      [&](const Operator& op) { return uses(op, id); });
 }
 
-std::size_t after_releases(const Draft& draft, std::size_t place) {
-  const auto& operators = draft.program.operators;
-  while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
-  return place;
+// Without rounds [first, last): what stands for what the last of them makes.
+std::map<TensorId, TensorId> pairs_of(const Rounds& rounds, std::size_t first, std::size_t last) {
+  std::map<TensorId, TensorId> pairs;
+  const auto pair = [&](TensorId id, std::size_t from, std::size_t to) {
+    TensorId there = id;
+    for (std::size_t at = from; at < to; ++at) there = after(rounds, at, there);
+    pairs[there] = id;
+  };
+  for (const TensorId id : rounds.taken(first)) pair(id, first, last);
+  if (last == rounds.all.size() && first > 1) {
+    for (const TensorId id : rounds.all[first - 1].made) {
+      if (rounds.next[first - 1].contains(id)) pair(id, first - 1, last - 1);
+    }
+  }
+  return pairs;
+}
+
+// Without those before round `last`: its first call gets what the first of all got.
+std::map<TensorId, TensorId> first_pairs(const Rounds& rounds, std::size_t last) {
+  const auto &was = rounds.all[last].passing.front().in, &is = rounds.all[0].passing.front().in;
+  std::map<TensorId, TensorId> pairs;
+  for (std::size_t at = 0; at < std::min(was.size(), is.size()); ++at) pairs[was[at]] = is[at];
+  return pairs;
 }
 
 }  // namespace
@@ -217,34 +248,30 @@ std::vector<TensorId> Rounds::taken(std::size_t round) const {
 }
 
 std::expected<Rounds, std::string> rounds_of(const Draft& draft, const std::vector<std::vector<std::string>>& paths, std::size_t number) {
-  return Finding(draft, paths).run(number);
+  auto all = Finding(draft, paths).run(number);
+  if (all || paths.size() < 4) return all;
+  auto others = Finding(draft, {paths.begin() + 1, paths.end()}).run(number);
+  if (!others) return all;
+  others->first = 1;
+  return others;
 }
 
 std::expected<void, std::string> remove_rounds(Draft& draft, const Rounds& rounds, std::size_t first, std::size_t last) {
-  if (first == 0) return std::unexpected("what their loop does with the first is not known");
-  std::map<TensorId, TensorId> pairs;
-  const auto pair = [&](TensorId id, std::size_t from, std::size_t to) {
-    TensorId there = id;
-    for (std::size_t at = from; at < to; ++at) there = after(rounds, at, there);
-    pairs[there] = id;
-  };
-  for (const TensorId id : rounds.taken(first)) pair(id, first, last);
-  if (last == rounds.all.size() && first > 1) {
-    for (const TensorId id : rounds.all[first - 1].made) {
-      if (rounds.next[first - 1].contains(id)) pair(id, first - 1, last - 1);
-    }
-  }
-  if (!is_all(draft, rounds.all[last - 1], pairs))
-    return std::unexpected("what comes after their loop takes more of the last than what it gives");
+  const bool from_the_first = first == 0;
+  if (from_the_first && last == rounds.all.size()) return std::unexpected("what their loop does without any is not known");
+  const Call gone = from_the_first ? Call{rounds.all[0].calls.front().begin, rounds.all[last].calls.front().begin}
+                                   : Call{rounds.all[first].before.front().begin, rounds.all[last - 1].calls.back().end};
+  const std::map<TensorId, TensorId> pairs = from_the_first ? first_pairs(rounds, last) : pairs_of(rounds, first, last);
+  if (!std::ranges::all_of(passing(draft, gone).out, [&](TensorId id) { return pairs.contains(id); }))
+    return std::unexpected("what comes after them takes more than what their loop hands on");
   std::vector<Operator>& operators = draft.program.operators;
-  const std::size_t begin = rounds.all[first].before.front().begin, end = rounds.all[last - 1].calls.back().end;
-  std::vector<Operator> kept(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(begin));
-  for (std::size_t at = begin; at < operators.size(); ++at) {
-    if (at >= end || operators[at].kind == OperatorKind::free) kept.push_back(std::move(operators[at]));
+  std::vector<Operator> kept(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(gone.begin));
+  for (std::size_t at = gone.begin; at < operators.size(); ++at) {
+    if (at >= gone.end || operators[at].kind == OperatorKind::free) kept.push_back(std::move(operators[at]));
   }
   operators = std::move(kept);
   for (const auto& [was, is] : pairs) {
-    if (is_mentioned(draft, was, begin)) hand_over(draft, was, is, begin);
+    if (is_mentioned(draft, was, gone.begin)) hand_over(draft, was, is, gone.begin);
   }
   return {};
 }
@@ -261,12 +288,16 @@ bool insert_rounds(Draft& draft, const Rounds& rounds, std::size_t after_round, 
     ids = state;
     for (std::size_t layer = 0; layer < model.calls.size(); ++layer) {
       std::ranges::move(copied(draft, draft, model.before[layer], ids), std::back_inserter(made));
-      const Through& flow = model.flows[layer];
-      const TensorId in = ids.contains(flow.in) ? ids.at(flow.in) : flow.in;
-      auto called = call(round, layer, in, Operator(draft.program.operators[model.calls[layer].begin]));
+      auto called = call(round, layer, model, ids);
       if (!called) return false;
-      std::ranges::move(called->operators, std::back_inserter(made));
-      ids[flow.out] = called->out;
+      std::ranges::move(*called, std::back_inserter(made));
+      const Call& call_shown = model.calls[layer];
+      for (std::size_t at = call_shown.end; at < after_releases(draft, call_shown.end); ++at) {
+        Operator release = draft.program.operators[at];
+        if (!keep_only(release, [&](TensorId id) { return ids.contains(id); })) continue;
+        rename(release, ids);
+        made.push_back(std::move(release));
+      }
     }
     for (const TensorId id : taken) state[id] = ids.at(after(rounds, example, id));
   }

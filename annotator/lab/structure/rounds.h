@@ -18,12 +18,13 @@ namespace hotlens::lab {
 
 struct Round {
   std::vector<Call> before, calls;  // what runs before each call; nothing before the first of all
-  std::vector<Through> flows;       // of the calls
-  std::set<TensorId> made;          // for who comes after
+  std::vector<Passing> passing;     // of the calls, without what goes into each round's
+  std::set<TensorId> made;
 };
 
 struct Rounds {
   std::vector<Round> all;
+  std::size_t first = 0;  // 1: the first layer is none of them, since its loop does something else before it has more than one
   std::vector<Ids> next;  // from a round's tensors, those it takes and those it makes, to what stands there in the next; none of the first
 
   // What a round takes from the one before: what it stands for is another tensor in each round.
@@ -34,11 +35,12 @@ struct Rounds {
 // they are no rounds.
 std::expected<Rounds, std::string> rounds_of(const Draft& draft, const std::vector<std::vector<std::string>>& paths, std::size_t number);
 
-// Without rounds [first, last), never the first of all. The error: what comes after takes something that the others do not make.
+// Without rounds [first, last). The error: what comes after takes something that the others do not make.
 std::expected<void, std::string> remove_rounds(Draft& draft, const Rounds& rounds, std::size_t first, std::size_t last);
 
-// A call of layer `layer` of new round `round` with this tensor; `like`: an operator that runs beside it. Null: it cannot be had.
-using CallLayer = std::function<std::optional<Called>(std::size_t round, std::size_t layer, TensorId in, const Operator& like)>;
+// A call of layer `layer` of new round `round`: its operators, and `ids` from what comes out of the example's call to what comes out of it.
+// `ids` has what goes in. Null: it cannot be had.
+using CallLayer = std::function<std::optional<std::vector<Operator>>(std::size_t round, std::size_t layer, const Round& example, Ids& ids)>;
 
 // With `count` rounds more after round `after`. False: a layer cannot be had.
 bool insert_rounds(Draft& draft, const Rounds& rounds, std::size_t after, std::size_t count, const CallLayer& call);

@@ -40,6 +40,17 @@ PAIRS = """self.layers = nn.ModuleList([])
         for _ in range(DEPTH):
             self.layers.append(nn.ModuleList([Part(width), nn.Sequential(nn.LayerNorm(width), nn.Linear(width, width))]))"""
 
+MORE = """self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(DEPTH + 1)])
+        self.norms = nn.ModuleList([nn.LayerNorm(width) for _ in range(DEPTH)])"""
+STREAMS = """class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(2 * width, width), nn.Linear(width, width)
+            def forward(self, x, e):
+                h = F.relu(self.a(torch.cat([x, e], -1)))
+                return x + h, self.b(h)
+        self.layers = nn.ModuleList(Pair() for _ in range(DEPTH))"""
+
 SCRIPTS = {
     "added": script(PARTS, "for layer in self.layers:\n    x = x + layer(x)"),
     "in_place": script(PARTS, "for layer in self.layers:\n    h = self.drop(layer(x))\n    h += x\n    x = h"),
@@ -56,6 +67,10 @@ SCRIPTS = {
     "indexed": script(BOTH, "for i in range(len(self.layers)):\n    x = F.relu(self.norms[i](self.layers[i](x)))"),
     "pairs": script(PAIRS, "for attend, feed in self.layers:\n    x = attend(x) + x\n    x = feed(x) + x"),
     "twice": script(PARTS, "for _ in range(2):\n    for layer in self.layers:\n        x = x + layer(x)"),
+    "longer": script(
+        MORE, "for layer, norm in zip(self.layers[:-1], self.norms):\n    x = self.drop(F.relu(norm(layer(x))))\nx = self.layers[-1](x)"
+    ),
+    "several": script(STREAMS, "e = x.tanh()\nfor layer in self.layers:\n    x, more = layer(x, e)\n    e = e + more\nx = x + e"),
     # What is not the same for one layer more.
     "kept": script(PARTS, "all = []\nfor layer in self.layers:\n    x = x + layer(x)\n    all.append(x)\nx = torch.stack(all).sum(0)"),
     "some": script(PARTS, "for i, layer in enumerate(self.layers):\n    x = layer(x)\n    if i < 3:\n        x = F.relu(x)"),
