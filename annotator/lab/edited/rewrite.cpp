@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "annotator/lab/layers/torch_layers.h"
@@ -45,8 +46,26 @@ void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers
   }
 }
 
-// A tensor that the module makes itself, and makes as before.
+// What numbers that were `recorded` are now: those of a module, and of a configuration that it holds.
+void add_rates(const layers::Value& was, const layers::Value& is, double recorded, std::set<double>& to, int depth) {
+  const auto real = [](const layers::Value& value) {
+    const bool whole = value.kind == Kind::integer;
+    return whole || value.kind == Kind::real ? std::optional(whole ? static_cast<double>(value.integer) : value.real) : std::nullopt;
+  };
+  for (const auto& [name, value] : was.attributes) {
+    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
+    if (now == is.attributes.end()) continue;
+    const auto one = real(*value), other = real(*now->second);
+    if (one && other && *one == recorded) to.insert(*other);
+    const bool holder = value->kind == Kind::object && value->layer.empty() && now->second->kind == Kind::object;
+    if (holder && depth < 2) add_rates(*value, *now->second, recorded, to, depth + 1);
+  }
+}
+
+// A tensor that the module makes itself, and makes as before. What a layer of torch.nn is given from outside (`embed.weight = head.weight`)
+// has the shape that the layer is made for.
 bool is_same(const layers::Value& was, const layers::Value& is, const std::string& name) {
+  if (is.self != nullptr && is.self->kind == Kind::external) return false;
   const auto of = [&](const layers::Value& module) {
     const auto found = std::ranges::find(module.attributes, name, [](const auto& one) { return one.first; });
     return found == module.attributes.end() ? nullptr : found->second;
@@ -148,8 +167,28 @@ class Rewriting {
     return std::nullopt;
   }
 
+  // What a functional dropout of the module drops: a number that it holds.
+  static std::optional<Unclear> change_rate(const Change& change, Operator& op) {
+    lab::Value* rate = nullptr;
+    if (op.name.ends_with("dropout") && op.args.size() > 1) rate = &op.args[1];
+    if (op.name == "aten::scaled_dot_product_attention" && op.args.size() > 4) rate = &op.args[4];
+    for (auto& [name, value] : op.kwargs) {
+      if (name == "dropout_p" || name == "p") rate = &value;
+    }
+    const auto* recorded = rate == nullptr ? nullptr : std::get_if<double>(&rate->is);
+    if (recorded == nullptr) return std::nullopt;
+    std::set<double> now;
+    add_rates(*change.was, *change.is, *recorded, now, 0);
+    if (now.size() > 1) return unclear(change, "which of several numbers a dropout drops cannot be known");
+    if (!now.empty()) rate->is = *now.begin();
+    return std::nullopt;
+  }
+
   std::optional<Unclear> change_arguments(const Change& change, Operator& op) {
     const layers::Value &is = *change.is, &was = *change.was;
+    if (was.layer == "Module") {
+      if (auto why = change_rate(change, op)) return why;
+    }
     if (op.name == "aten::dropout" || op.name == "aten::feature_dropout") {
       const Ref p = argument(is, "p");
       if (p && (p->kind == Kind::real || p->kind == Kind::integer))

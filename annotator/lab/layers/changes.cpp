@@ -10,6 +10,7 @@
 #include "annotator/lab/layers/beside.h"
 #include "annotator/lab/layers/forward.h"
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/number_uses.h"
 #include "annotator/lab/layers/other_edits.h"
 #include "annotator/lab/layers/recorded_layers.h"
 #include "annotator/lab/layers/torch_layers.h"
@@ -238,13 +239,14 @@ class ModuleComparison {
       }
       return std::nullopt;
     }
-    const bool whole = was.kind == Kind::integer && is.kind == Kind::integer;
+    const auto number = [](const Value& value) { return value.kind == Kind::integer || value.kind == Kind::real; };
+    const bool numbers = number(was) && number(is), whole = was.kind == Kind::integer && is.kind == Kind::integer;
     bool used = false;
     for (Ref type = module->self; type && type->kind == Kind::type;) {
       for (const auto& [method, function] : type->scope->names) {
         if (function->kind != Kind::function || method == "__init__") continue;
         used = used || mentions(function->node, name);
-        const Node use = whole ? other_use(function->node, name, true) : mentions(function->node, name) ? function->node : Node{};
+        const Node use = numbers ? other_use(function->node, name, true, !whole) : mentions(function->node, name) ? function->node : Node{};
         if (use)
           return Unclear{.reason = type->text + "." + method + " uses " + name + ", which was edited; what it does with it is not followed",
                          .module = path,

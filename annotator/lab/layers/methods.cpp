@@ -39,33 +39,6 @@ Functions functions_of(const Files& files) {
   return all;
 }
 
-bool is_size(Node use) {
-  constexpr std::array<std::string_view, 8> kMethods{"view",      "reshape",  "split",    "expand",
-                                                     "new_zeros", "new_ones", "new_full", "new_empty"};
-  constexpr std::array<std::string_view, 6> kFactories{"torch.zeros", "torch.ones",  "torch.rand",
-                                                       "torch.randn", "torch.empty", "torch.full"};
-  Node child = use;
-  for (Node up = use.parent(); up; child = up, up = up.parent()) {
-    const bool whole = up.is("binary_operator") || up.is("argument_list") || up.is("parenthesized_expression") || up.is("unary_operator");
-    if (whole || ((up.is("tuple") || up.is("list")) && up.parent().is("argument_list"))) continue;
-    const Node callee = up.is("call") ? up.field("function") : Node{};
-    if (!callee || callee.id() == child.id() || !callee.is("attribute")) return false;
-    return std::ranges::find(kMethods, callee.field("attribute").text()) != kMethods.end() ||
-           std::ranges::find(kFactories, callee.text()) != kFactories.end();
-  }
-  return false;
-}
-
-Node other_use(Node node, const std::string& name, bool attribute) {
-  const bool mentions =
-      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) return is_size(node) ? Node{} : node;
-  for (const Node& child : node.children()) {
-    if (const Node found = other_use(child, name, attribute)) return found;
-  }
-  return {};
-}
-
 bool mentions(Node node, const std::string& name) {
   if (node.is("attribute") && node.field("attribute").text() == name) return true;
   return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });

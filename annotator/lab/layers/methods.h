@@ -17,11 +17,6 @@ using Functions = std::map<std::string, Node>;
 using Files = std::map<std::filesystem::path, std::shared_ptr<const guess::Code>>;
 Functions functions_of(const Files& files);
 
-// Whether a use is, alone or in arithmetic, a size that the replay follows: of `view`, `reshape`, `split` and `expand`, of a tensor that is
-// made (`torch.zeros(n, self.hidden)`, `x.new_zeros(…)`).
-bool is_size(Node use);
-// Where a function reads a name other than as such a size: what it does with it is not followed. Null: nowhere.
-Node other_use(Node node, const std::string& name, bool attribute);
 bool mentions(Node node, const std::string& name);  // as an attribute
 
 // The function that the class or one of its bases has under this name; null: none.

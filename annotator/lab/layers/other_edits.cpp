@@ -5,6 +5,7 @@
 #include <set>
 
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/number_uses.h"
 #include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "annotator/lab/layers/methods.h"
+#include "annotator/lab/layers/number_uses.h"
 #include "annotator/lab/layers/wording.h"
 
 namespace hotlens::layers {
@@ -238,9 +239,22 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   return followed(node) ? value(node, open.name) : elsewhere(node, open.name);
 }
 
-// In code that is not followed: as a size alone.
+// `self.dropout(x)` of another class, where it is a layer: a number is not called, and layers are compared.
+bool Uses::calls_layer(Node use) const {
+  const Node call = use.parent();
+  if (!use.is("attribute") || !call.is("call") || !is_field_of(use, call, "function")) return false;
+  const std::string_view name = use.field("attribute").text();
+  const auto& modules = edited_.interpreter.modules();
+  return std::ranges::all_of(modules, [&](const Ref& module) {
+    return std::ranges::all_of(module->attributes,
+                               [&](const auto& one) { return one.first != name || is_module(one.second) || is_plain(*one.second); });
+  });
+}
+
+// In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
 Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
-  return function_around(use) && is_size(use) ? std::nullopt : Why(unknown(use, name));
+  const bool known = is_size(use) || calls_layer(use) || (use.is("attribute") && is_rate_or_factor(use));
+  return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
 }
 
 Uses::Why Uses::unknown(Node use, const std::string& name) {
@@ -285,10 +299,18 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   return unknown(call, name);
 }
 
+// `Linear(…) if width > 8 else Identity()` in a constructor: what it chooses is compared.
+bool Uses::chooses_layers(Node choice, Node condition) const {
+  const auto parts = choice.children();
+  return parts.size() == 3 && parts[1].id() == condition.id() && is_inside_maker(choice) && building_.is_building(parts[0]) &&
+         building_.is_building(parts[2]);
+}
+
 Uses::Why Uses::value(Node node, const std::string& name) {
   Node child = node;
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();
+    if (kind == "conditional_expression" && chooses_layers(up, child)) return std::nullopt;
     if (is_part(up) || (kind == "subscript") || (kind == "attribute")) continue;
     if (kind == "call") {
       if (is_field_of(child, up, "function")) {

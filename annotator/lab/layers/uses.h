@@ -47,6 +47,7 @@ class Uses {
 
   Why value(Node node, const std::string& name);
   Why occurrence(Node node, const Open& open);
+  bool calls_layer(Node use) const;
   Why elsewhere(Node use, const std::string& name) const;
   static Why unknown(Node use, const std::string& name);
   std::optional<Why> in_call(Node call, Node given, const std::string& name);
@@ -56,6 +57,7 @@ class Uses {
   Node scope_of(Node node, const std::string& name) const;
   bool followed(Node node) const;
   bool is_inside_maker(Node node) const;
+  bool chooses_layers(Node choice, Node condition) const;
   std::vector<Node> all_of(const Open& open) const;
   bool give(Node definition, Node call, Node argument);
   void give_field(Node type, std::size_t place, const std::string& keyword);

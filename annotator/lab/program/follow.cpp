@@ -166,6 +166,22 @@ Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, c
   throw Unclear{"what " + shown(literals) + " becomes where " + shown(in_was) + " becomes " + shown(in_is) + " cannot be known"};
 }
 
+Sizes part(const Sizes& of, std::size_t begin, std::size_t end) {
+  return Sizes(of.begin() + static_cast<std::ptrdiff_t>(begin), of.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+// A number that the module holds, of two dimensions of one size, as a width and a length: whether it is that of another group.
+bool is_of_another(std::int64_t literal, std::int64_t now, const Group& own, const std::vector<Group>& all, const Sizes& was,
+                   const Sizes& is, const Sizes& out) {
+  return std::ranges::any_of(all, [&](const Group& group) {
+    const std::int64_t before = product(part(was, group.in_begin, group.in_end)), after = product(part(is, group.in_begin, group.in_end));
+    const Sizes written = part(out, group.out_begin, group.out_end);
+    bool inside = before != after && std::ranges::find(written, literal) != written.end();
+    for (std::size_t at = group.in_begin; at < group.in_end; ++at) inside = inside || (was[at] == literal && is[at] == now);
+    return group.in_begin != own.in_begin && ((before == literal && after == now) || inside);
+  });
+}
+
 bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
   const auto literals = list_at(op, 1);
   if (!literals) return false;
@@ -178,16 +194,15 @@ bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Numbers&
     *open = rest == 0 ? 0 : product(was) / rest;
   }
   Sizes now = *literals;
-  for (const Group& group : groups(was, out)) {
-    const auto part = [](const Sizes& of, std::size_t begin, std::size_t end) {
-      return Sizes(of.begin() + static_cast<std::ptrdiff_t>(begin), of.begin() + static_cast<std::ptrdiff_t>(end));
-    };
+  const std::vector<Group> all = groups(was, out);
+  for (const Group& group : all) {
     const Sizes in_was = part(was, group.in_begin, group.in_end), in_is = part(is, group.in_begin, group.in_end);
     const Sizes written = part(*literals, group.out_begin, group.out_end);
     const bool same = in_was == in_is && std::ranges::none_of(written, [&](std::int64_t one) { return moves(one, numbers); });
     if (same || written.empty()) continue;
     if (written.size() == 1 && written[0] == -1) continue;
-    const auto alone = written.size() == 1 ? only(held(written[0], numbers)) : std::nullopt;
+    auto alone = written.size() == 1 ? only(held(written[0], numbers)) : std::nullopt;
+    if (alone && in_was == in_is && is_of_another(written[0], *alone, group, all, was, is, out)) alone.reset();
     const Sizes becomes = written.size() > 1 ? resolved(written, in_was, in_is, numbers) : Sizes{alone.value_or(product(in_is))};
     std::ranges::copy(becomes, now.begin() + static_cast<std::ptrdiff_t>(group.out_begin));
   }

@@ -39,6 +39,14 @@ TEST_CASE("sizes of a view follow the dimensions that they are made of") {
   CHECK(after(view({8, 32, 96}), {8, 32, 96}, {8, 32, 96}) == "8 32 96");
 }
 
+TEST_CASE("of two dimensions of one size the one changes that the module's number is of") {
+  const Numbers width{{64, 96}, {4, 4}};
+  CHECK(after(op("aten::view", {list({8, 64, 4, 16})}), {8, 64, 64}, {8, 64, 96}, width) == "8 64 4 24");
+  CHECK(after(op("aten::view", {list({8, 64, 64})}), {8, 64, 4, 16}, {8, 64, 4, 24}, width) == "8 64 96");
+  CHECK(after(op("aten::view", {list({8, 12, 4, 8})}), {8, 12, 32}, {8, 12, 64}, {{4, 4}, {8, 16}}) == "8 12 4 16");
+  CHECK(after(op("aten::view", {list({8, 12, 32})}), {8, 12, 4, 8}, {8, 12, 4, 16}, {{4, 4}, {8, 16}}) == "8 12 64");
+}
+
 TEST_CASE("a width that is split over several dimensions needs to know which one stays") {
   const Operator heads = op("aten::view", {list({8, 32, 4, 24})});
   const Sizes was{8, 32, 96}, is{8, 32, 192};

@@ -1,0 +1,114 @@
+"""Numbers that modules hold and their methods use: sizes by way of names, rates of functional dropouts, scales; and tied weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from training import LOOP, edit, predicted, record, record_all, recorded_peak
+
+# As wide as long; the embedding's weights are the head's.
+CAUSAL = LOOP.replace("model(x), y)", "model(x).flatten(0, 1), y.flatten())").format(
+    model="""
+class Attention(nn.Module):
+    def __init__(self, width, heads, dropout):
+        super().__init__()
+        self.width, self.heads, self.dropout, self.scale = width, heads, dropout, (width // heads) ** -0.5
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width) if width > 8 else nn.Identity()
+        self.rest = nn.Dropout(dropout)
+    def forward(self, x):
+        B, T, C = x.size()
+        q, k, v = self.qkv(x).split(self.width, dim=2)
+        shape = (B, T, self.heads, C // self.heads)
+        q, k, v = q.view(shape).transpose(1, 2) * self.scale, k.view(shape).transpose(1, 2), v.view(*shape).transpose(1, 2)
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0, is_causal=True)
+        return self.rest(self.out(y.transpose(1, 2).contiguous().view(B, T, C)))
+class Block(nn.Module):
+    def __init__(self, width, heads, dropout):
+        super().__init__()
+        self.norm, self.attention, self.dropout = nn.LayerNorm(width), Attention(width, heads, dropout), nn.Dropout(dropout)
+    def forward(self, x):
+        return x + self.dropout(self.attention(self.norm(x)))
+class Model(nn.Module):
+    def __init__(self, width=32, heads=4, dropout=0.1):
+        super().__init__()
+        layers = nn.ModuleList([Block(width, heads, dropout) for _ in range(2)])
+        self.parts = nn.ModuleDict(dict(embed=nn.Embedding(50, width), layers=layers))
+        self.head = nn.Linear(width, 50, bias=False)
+        self.parts.embed.weight = self.head.weight
+    def forward(self, x):
+        x = self.parts.embed(x)
+        for layer in self.parts.layers:
+            x = layer(x)
+        return self.head(x)
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randint(50, (n, 32)), torch.randint(50, (n, 32)))
+"""
+)
+
+SCORES = LOOP.format(
+    model="""
+import math
+class Attention(nn.Module):
+    def __init__(self, width, heads=4):
+        super().__init__()
+        self.heads, self.size = heads, int(width / heads)
+        self.all = self.heads * self.size
+        self.query, self.key, self.value = nn.Linear(width, self.all), nn.Linear(width, self.all), nn.Linear(width, self.all)
+    def split(self, x):
+        shape = x.size()[:-1] + (self.heads, self.size)
+        return x.view(shape).permute(0, 2, 1, 3)
+    def forward(self, x, mask):
+        q, k, v = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        scores = torch.matmul(q, k.transpose(-1, -2))
+        scores = scores / math.sqrt(self.size) + mask
+        x = F.dropout(scores.softmax(-1), 0.1, self.training) @ v
+        x = x.permute(0, 2, 1, 3).contiguous()
+        shape = x.size()[:-2] + (self.all,)
+        return x.view(shape)
+class Model(nn.Module):
+    def __init__(self, width=32):
+        super().__init__()
+        self.embed, self.attention, self.head = nn.Embedding(50, width), Attention(width), nn.Linear(width, 10)
+    def forward(self, x):
+        return self.head(self.attention(self.embed(x), (x > 3).float()[:, None, None, :])[:, 0])
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
+"""
+)
+
+# A number whose use is no size and no scale.
+COUNTS = SCORES.replace("return x.view(shape)", "return sum(x.view(shape) for _ in range(self.heads))")
+
+SCRIPTS = {"causal": CAUSAL, "scores": SCORES, "counts": COUNTS}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record_all(tmp_path_factory.mktemp("numbers"), SCRIPTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "what"),
+    [
+        ("causal", "width=32", "width=48", "Attention.width 32 → 48"),
+        ("causal", "dropout=0.1", "dropout=0.0", "Attention.dropout 0.1 → 0"),
+        ("causal", "heads=4, dropout", "heads=8, dropout", "Attention.heads 4 → 8"),
+        ("scores", "width=32", "width=64", "Attention.size 8 → 16"),
+    ],
+)
+def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
+    text = edit(recorded / name, SCRIPTS[name], old, new)
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    assert what in [edit["what"] for edit in document["edits"]]
+    record(tmp_path / "truth", text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+def test_a_number_that_something_else_is_done_with_is_refused(recorded: Path) -> None:
+    edit(recorded / "counts", COUNTS, "heads=4", "heads=2")
+    (refusal,) = predicted(recorded / "counts")["refused"]
+    assert "uses heads, which was edited" in refusal["reason"]
