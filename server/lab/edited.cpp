@@ -11,6 +11,7 @@
 #include "annotator/profile/spread.h"
 #include "server/lab/build.h"
 #include "server/lab/fetching.h"
+#include "server/lab/known_edit.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
 #include "server/lab/worker.h"
@@ -100,8 +101,27 @@ class EditTrial {
   EditTrial(const EditedAsk& ask, const Recorded& recorded, fs::path program)
       : ask_(ask), recorded_(recorded), program_(std::move(program)), room_(room_for(recorded)) {}
 
+  // Layers that were edited: literal sizes of operators follow those of their tensors.
   Result<void> run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
-    Worker worker(program_, recorded_.document, room_.bytes, encode(rewritten.program));
+    const auto follow = [&](Worker& worker) -> Result<std::optional<EditRefusal>> {
+      const auto followed = worker.follow({{"numbers", numbers(rewritten)}, {"recorded", rewritten.recorded}}, batch(), kLongest);
+      if (!followed) return std::unexpected(followed.error());
+      const auto error = followed->find("error");
+      return error == followed->end() ? std::nullopt : std::optional(misfit(*error, rewritten.program, changes));
+    };
+    return run(rewritten.program, follow, kError, step);
+  }
+
+  // A what-if.
+  Result<void> run(const Candidate& candidate, EditedStep& step) {
+    const auto nothing = [](Worker&) -> Result<std::optional<EditRefusal>> { return std::nullopt; };
+    return run(candidate.program, nothing, candidate.error, step);
+  }
+
+ private:
+  template <class Follow>
+  Result<void> run(const Program& edited, const Follow& follow, double error, EditedStep& step) {
+    Worker worker(program_, recorded_.document, room_.bytes, encode(edited));
     ask_.say("replaying the step as it was recorded");
     const auto base = worker.step({.batches = {batch()}, .rounds = 1, .budget = longest()});
     if (!base) return std::unexpected(unreplayable(base.error()));
@@ -114,10 +134,10 @@ class EditTrial {
       return {};
     }
     ask_.say("replaying the edited step");
-    const auto followed = worker.follow({{"numbers", numbers(rewritten)}, {"recorded", rewritten.recorded}}, batch(), kLongest);
-    if (!followed) return std::unexpected(followed.error());
-    if (const auto error = followed->find("error"); error != followed->end()) {
-      step.refused = misfit(*error, rewritten.program, changes);
+    auto refused = follow(worker);
+    if (!refused) return std::unexpected(refused.error());
+    if (*refused) {
+      step.refused = std::move(**refused);
       return {};
     }
     if (std::string reason = too_slow(2 * kEditRounds.least * base->front().wall.front()); !reason.empty()) {
@@ -130,11 +150,10 @@ class EditTrial {
       step.refused = EditRefusal{.reason = replays.error().reason, .op = replays.error().op, .module = replays.error().module, .at = {}};
       return {};
     }
-    tell(replays->front(), replays->back(), step);
+    tell(replays->front(), replays->back(), error, step);
     return {};
   }
 
- private:
   std::int64_t batch() const { return std::max<std::int64_t>(recorded_.batch, 1); }
 
   milliseconds longest() const { return ask_.quick ? 2 * kLongestQuick : kLongest; }
@@ -147,10 +166,10 @@ class EditTrial {
     return all;
   }
 
-  void tell(const Replays& recorded, const Replays& edited, EditedStep& step) const {
+  void tell(const Replays& recorded, const Replays& edited, double error, EditedStep& step) const {
     step.peak_was = recorded.peak;
     step.peak = edited.peak;
-    auto ratio = ratio_of(recorded, edited, kError);
+    auto ratio = ratio_of(recorded, edited, error);
     if (!ratio || recorded_.steps.empty()) return;
     ratio = with_rest(*ratio, fetch_share(ask_.bundle));
     if (step.faults) ratio = unsure(*ratio, *step.faults);
@@ -164,6 +183,12 @@ class EditTrial {
   fs::path program_;
   Room room_;
 };
+
+LayerEdit edit_of(const WhatIf& item) {
+  LayerEdit edit{.what = item.title, .at = {}, .modules = item.modules};
+  if (item.where) edit.at = {item.where->file, item.where->line};
+  return edit;
+}
 
 EditRefusal refusal(layers::Unclear why) {
   return {
@@ -188,9 +213,23 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
                   .peak_was = {},
                   .peak = {},
                   .faults = {}};
-  auto changes = layers::compare(sources->executed, sources->edited, recorded->document.value("modules", json::array()));
+  const auto replayed = [&](const auto& replay) -> Result<EditedStep> {
+    step.unbuilt = ask.quick && !is_built(ask.python);
+    if (step.unbuilt) return step;
+    auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
+    if (!worker) return std::unexpected(worker.error());
+    step.faults = much_faulting(ask.bundle, recorded->steps);
+    EditTrial trial(ask, *recorded, std::move(*worker));
+    if (const auto done = replay(trial); !done) return std::unexpected(done.error());
+    return step;
+  };
+  const auto changes = layers::compare(sources->executed, sources->edited, recorded->document.value("modules", json::array()));
   if (!changes) {
-    step.refused = refusal(std::move(changes.error()));
+    if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
+      step.edits = {edit_of(known->item)};
+      return replayed([&](EditTrial& trial) { return trial.run(*known, step); });
+    }
+    step.refused = refusal(changes.error());
     return step;
   }
   step.edits = edits_of(*changes);
@@ -200,14 +239,7 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     step.refused = refusal(rewritten.error());
     return step;
   }
-  step.unbuilt = ask.quick && !is_built(ask.python);
-  if (step.unbuilt) return step;
-  auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
-  if (!worker) return std::unexpected(worker.error());
-  step.faults = much_faulting(ask.bundle, recorded->steps);
-  if (const auto done = EditTrial(ask, *recorded, std::move(*worker)).run(*rewritten, *changes, step); !done)
-    return std::unexpected(done.error());
-  return step;
+  return replayed([&](EditTrial& trial) { return trial.run(*rewritten, *changes, step); });
 }
 
 }  // namespace hotlens::lab

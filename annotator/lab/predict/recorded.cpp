@@ -108,7 +108,10 @@ Result<Recorded> read_step(const fs::path& bundle) {
   const auto manifest = profile::read_manifest(bundle);
   if (!manifest) return std::unexpected(manifest.error());
   if (!manifest->program) {
-    return std::unexpected(unusable("this profile has no recorded program to predict from; record one with `hotlens run` again", bundle));
+    return std::unexpected(
+        unusable("this profile has no recorded program to predict from: its script ended, or was stopped, before the last "
+                 "step that is looked at; give `hotlens run` more steps of it",
+                 bundle));
   }
   const auto& sized = manifest->sized_programs;
   auto recorded = read_program(*manifest, *manifest->program, sized.empty() ? std::nullopt : std::optional(sized.front().was), bundle);
