@@ -104,7 +104,9 @@ class EditTrial {
   // Layers that were edited: literal sizes of operators follow those of their tensors.
   Result<void> run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
     const auto follow = [&](Worker& worker) -> Result<std::optional<EditRefusal>> {
-      const auto followed = worker.follow({{"numbers", numbers(rewritten)}, {"recorded", rewritten.recorded}}, batch(), kLongest);
+      const auto followed = worker.follow(
+          {{"numbers", listed(rewritten.numbers)}, {"attention", listed(rewritten.attention)}, {"recorded", rewritten.recorded}}, batch(),
+          kLongest);
       if (!followed) return std::unexpected(followed.error());
       const auto error = followed->find("error");
       return error == followed->end() ? std::nullopt : std::optional(misfit(*error, rewritten.program, changes));
@@ -160,9 +162,9 @@ class EditTrial {
 
   int rounds(Ns one) const { return (ask_.quick ? kQuickRounds : kEditRounds).of(2 * one); }
 
-  static json numbers(const layers::Rewritten& rewritten) {
+  static json listed(const std::vector<Numbers>& of_modules) {
     json all = json::array();
-    for (const Numbers& module : rewritten.numbers) all.push_back(module);
+    for (const Numbers& module : of_modules) all.push_back(module);
     return all;
   }
 

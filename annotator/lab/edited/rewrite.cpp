@@ -46,6 +46,18 @@ void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers
   }
 }
 
+lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
+  lab::Numbers all;
+  for (const char* name : {"num_heads", "head_dim"}) {
+    const auto of = [&](const layers::Value& value) {
+      const auto found = std::ranges::find(value.attributes, name, [](const auto& one) { return one.first; });
+      return found == value.attributes.end() ? std::nullopt : whole_of(found->second);
+    };
+    if (of(was) && of(is)) all.emplace_back(*of(was), *of(is));
+  }
+  return all;
+}
+
 // What numbers that were `recorded` are now: those of a module, and of a configuration that it holds.
 void add_rates(const layers::Value& was, const layers::Value& is, double recorded, std::set<double>& to, int depth) {
   const auto real = [](const layers::Value& value) {
@@ -93,11 +105,14 @@ class Rewriting {
     for (const Change& change : changes_.changes) {
       if (auto why = change_operators(change)) return std::unexpected(*why);
     }
-    Rewritten made{.program = {}, .numbers = {}, .recorded = std::move(recorded)};
+    Rewritten made{.program = {}, .numbers = {}, .attention = {}, .recorded = std::move(recorded)};
     for (const std::string& path : program_.modules) {
       lab::Numbers& own = made.numbers.emplace_back();
       const auto was = changes_.was.find(path), is = changes_.is.find(path);
-      if (was != changes_.was.end() && is != changes_.is.end()) add_numbers(*was->second, *is->second, own, 0);
+      lab::Numbers& attention = made.attention.emplace_back();
+      if (was == changes_.was.end() || is == changes_.is.end()) continue;
+      add_numbers(*was->second, *is->second, own, 0);
+      if (was->second->layer == "MultiheadAttention") attention = attention_of(*was->second, *is->second);
     }
     made.program = std::move(program_);
     return made;
@@ -109,20 +124,15 @@ class Rewriting {
   }
 
   std::optional<Unclear> check(const Change& change) const {
-    constexpr std::array<std::string_view, 9> kFollowed{"in_features", "out_features", "in_channels", "out_channels", "kernel_size",
-                                                        "stride",      "padding",      "dilation",    "groups"};
-    constexpr std::array<std::string_view, 11> kAlso{
-        "num_features", "num_groups", "num_channels", "normalized_shape", "num_embeddings", "embedding_dim", "input_size",
-        "hidden_size",  "p",          "eps",          "momentum"};
     for (const std::string_view name : constructor_parameters(change.is->layer)) {
       const Ref was = argument(*change.was, name), is = argument(*change.is, name);
       const bool same = was == is || (was && is && written(*was) == written(*is));
-      const bool followed = std::ranges::find(kFollowed, name) != kFollowed.end() || std::ranges::find(kAlso, name) != kAlso.end();
-      const bool pool = change.is->layer.find("Pool") != std::string::npos;
-      if (!same && (!followed || pool)) return unclear(change, "what another `" + std::string(name) + "` changes is not followed");
+      if (!same && !follows(*change.is, name)) return unclear(change, "what another `" + std::string(name) + "` changes is not followed");
       const bool padded =
           argument(*change.is, "padding_mode") != nullptr && (name == "kernel_size" || name == "padding" || name == "dilation");
       if (!same && padded) return unclear(change, "what another `" + std::string(name) + "` changes beside `padding_mode` is not followed");
+      const bool begins = !same && change.is->layer == "MultiheadAttention" && name == "dropout" && (!was || written(*was) == "0");
+      if (begins) return unclear(change, "where it begins to drop is not followed");
       const auto size = whole_of(is);
       if (!same && size && (*size < 0 || (*size == 0 && name != "padding" && name != "p")))
         return unclear(change, "`" + std::string(name) + "` is " + std::to_string(*size));
@@ -186,7 +196,7 @@ class Rewriting {
 
   std::optional<Unclear> change_arguments(const Change& change, Operator& op) {
     const layers::Value &is = *change.is, &was = *change.was;
-    if (was.layer == "Module") {
+    if (was.layer == "Module" || was.layer == "MultiheadAttention") {
       if (auto why = change_rate(change, op)) return why;
     }
     if (op.name == "aten::dropout" || op.name == "aten::feature_dropout") {
@@ -201,7 +211,13 @@ class Rewriting {
       if (const auto groups = whole_of(argument(is, "num_groups"))) set(op, 1, number(*groups));
     }
     if (op.name.starts_with("aten::conv")) return change_convolution(change, op);
-    if (is.layer == "LSTM" || is.layer == "GRU") change_state(was, is, op);
+    if (is.layer == "LSTM" || is.layer == "GRU") {
+      change_state(was, is, op);
+      const Ref dropout = argument(is, "dropout");
+      const bool called = op.name == "aten::lstm" || op.name == "aten::gru";
+      if (called && dropout && (dropout->kind == Kind::real || dropout->kind == Kind::integer))
+        set(op, 5, {dropout->kind == Kind::real ? dropout->real : static_cast<double>(dropout->integer)});
+    }
     return std::nullopt;
   }
 

@@ -29,7 +29,7 @@ Children children(const Ref& module) {
 
 // Equal arguments make a better match than an equal class.
 std::size_t likeness(const Value& was, const Value& is) {
-  if (class_name(was) != class_name(is)) return 0;
+  if (class_name(was) != class_name(is) || is_exchanged(was, is)) return 0;
   Value one = was, other = is;
   one.attributes = other.attributes = {};
   return written(one) == written(other) ? 3 : 2;
@@ -87,7 +87,7 @@ class Aligner {
     all_.kept[now] = old;
     const Children before = children(was), after = children(is);
     const bool list = is->layer == "ModuleList" && is->self->kind == Kind::external;
-    if (!list && !is_sequence(*is)) return match_names(was, is, old, now, is->self->kind == Kind::type || holder == nullptr ? is : holder);
+    if (!list && !is_sequence(*is)) return match_names(was, is, old, now, is->layer == "ModuleDict" && holder != nullptr ? holder : is);
     const bool last_apart = list && holder != nullptr && before.size() != after.size() && use_of_list(holder->self, name).last_apart;
     const bool differs = match_entries(last_apart ? pairs_with_last(before, after) : pairs(before, after), before, after, is, old, now);
     if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
@@ -102,6 +102,7 @@ class Aligner {
 
   // A list whose entries come and go.
   void match_loop(const Children& before, const std::string& old, const std::string& now, const Ref& holder, const std::string& name) {
+    if (holder->layer.starts_with("Transformer") && holder->self->kind == Kind::external) return;  // of torch.nn: one after another
     const ListUse use = use_of_list(holder->self, name);
     if (use.kind == ListUse::Kind::other) return refuse_use(holder, name, now, use.at);
     if (use.kind == ListUse::Kind::hands_on) return;
@@ -122,7 +123,7 @@ class Aligner {
     for (const auto& [name, value] : after) {
       const auto held = std::ranges::find(before, name, [](const auto& one) { return one.first; });
       const std::string path = below(now, name);
-      if (held != before.end() && class_name(*held->second) == class_name(*value)) {
+      if (held != before.end() && class_name(*held->second) == class_name(*value) && !is_exchanged(*held->second, *value)) {
         match(held->second, value, below(old, name), path, owner, name);
       } else {
         Gap gap{.holder = now, .removed = {}, .inserted = {{path}}, .before = {}, .after = {}};
@@ -231,7 +232,7 @@ class Aligner {
       for (const auto& [name, value] : children(module)) find_models(below(path, name));
       return;
     }
-    const bool known = module->self->kind == Kind::external && !constructor_parameters(module->layer).empty();
+    const bool known = module->self->kind == Kind::external && !constructor_parameters(module->layer).empty() && children(module).empty();
     if (known) return;
     std::pair<bool, std::size_t> nearest;
     for (const auto& [other, was] : all_.kept) {

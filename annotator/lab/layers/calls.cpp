@@ -359,6 +359,8 @@ Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
     return all;
   }
   if (!given.complete) return unknown(words_of(name, given));
+  if ((name == "copy.deepcopy" || name == "deepcopy") && given.positional.size() == 1 && given.positional[0]->kind == Kind::object)
+    return deep_copy(given.positional[0]);
   const std::string last = name.substr(name.rfind('.') + 1);
   const bool layer = name.starts_with("torch.nn.") && !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && last != "Parameter";
   const bool kept = layer || last == "Parameter" || last == "OrderedDict" || last == "ArgumentParser" || last == "SimpleNamespace" ||
@@ -371,6 +373,7 @@ Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
   object->layer = last;
   modules_.push_back(object);
   if (last == "Sequential" || last == "ModuleList" || last == "ModuleDict") fill(object, given, site);
+  add_parts(object);
   return object;
 }
 
@@ -392,6 +395,9 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
       set(self, with[0]->text, with[1], site);
       return none();
     }
+  }
+  if (self->kind == Kind::object && self->layer.empty()) {
+    if (const Ref other = reshaped(self, name, given)) return other;
   }
   if (self->kind == Kind::object && self->self->text.ends_with("ArgumentParser")) {
     if (name == "add_argument") {

@@ -66,7 +66,8 @@ class ModuleComparison {
       std::set<const Value*> inside;
       for (const auto& [path, module] : held) inside.insert(module);
       std::vector<Ref> all;
-      std::ranges::copy_if(followed.modules(), std::back_inserter(all), [&](const Ref& one) { return !inside.contains(one); });
+      std::ranges::copy_if(followed.modules(), std::back_inserter(all),
+                           [&](const Ref& one) { return !inside.contains(one) && !followed.is_copied(one); });
       return all;
     };
     const auto was = others(before, all_.was), is = others(after, all_.is);
@@ -134,6 +135,9 @@ class ModuleComparison {
         return step.function.empty() ? class_name(*modules.at(step.path)) : function_name(step);
       };
       const std::string was = name(gap.removed[0], recorded), is = name(gap.inserted[0], all_.is);
+      const bool layers = gap.removed[0].function.empty() && gap.inserted[0].function.empty();
+      if (layers && is_exchanged(*recorded.at(gap.removed[0].path), *all_.is.at(gap.inserted[0].path)))
+        return add(gap.inserted[0], shown_change(*recorded.at(gap.removed[0].path), *all_.is.at(gap.inserted[0].path)));
       return add(gap.inserted[0], was == is ? told(gap.removed[0], recorded) + " → " + told(gap.inserted[0], all_.is) : was + " → " + is);
     }
     for (const Step& step : gap.removed) {
@@ -178,22 +182,15 @@ class ModuleComparison {
   std::optional<Unclear> compare_layer(const std::string& path, const Ref& was, const Ref& is) {
     const Line at = all_.lines[path];
     const auto parameters = constructor_parameters(is->layer);
-    const bool container = is->layer == "Module" || is->layer == "Sequential" || is->layer == "ModuleList" || is->layer == "ModuleDict";
+    const bool container = is_container(is->layer);
     if (auto why = other_arguments(path, was, is, at)) return why;
-    std::string shown;
     bool changed = false;
     for (const std::string_view name : parameters) {
       const Ref old = argument(*was, name), now = argument(*is, name);
-      const std::string otherwise = name == "bias" ? "True" : "";
-      const std::string from = old ? written(*old) : otherwise, to = now ? written(*now) : otherwise;
-      const bool differs = from != to;
+      const bool differs = written_argument(*was, name) != written_argument(*is, name);
       if (differs && ((old && old->kind == Kind::unknown) || (now && now->kind == Kind::unknown)))
         return Unclear{.reason = "what `" + std::string(name) + "` is now cannot be followed", .module = path, .at = at};
       changed = changed || differs;
-      if (!old && !now) continue;
-      const bool positional = name == parameters[0] || (parameters.size() > 1 && name == parameters[1]) || name == "kernel_size";
-      shown += (shown.empty() ? "" : ", ") + (positional ? "" : std::string(name) + "=") + (from.empty() ? "default" : from) +
-               (differs ? " → " + (to.empty() ? "default" : to) : "");
     }
     if (parameters.empty() && !container) {
       Value one = *was, other = *is;
@@ -201,7 +198,7 @@ class ModuleComparison {
       if (written(one) != written(other))
         return Unclear{.reason = "what this changes in " + class_name(*is) + " is not known", .module = path, .at = at};
     }
-    if (changed) all_.changes.push_back({path, was, is, class_name(*is) + "(" + shown + ")", at});
+    if (changed) all_.changes.push_back({path, was, is, shown_change(*was, *is), at});
     return compare_attributes(path, was, is, at, changed);
   }
 

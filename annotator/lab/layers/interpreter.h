@@ -48,6 +48,8 @@ class Interpreter {
   bool visited(const void* statement) const { return visited_.contains(statement); }
   // Whether this call, of a class or of a function of the project, gave a module.
   bool built(const void* call) const { return built_.contains(call); }
+  // Modules that others were copied of.
+  bool is_copied(const Ref& module) const { return copied_.contains(module); }
   // The class and all that it derives from, as Python looks names up.
   std::vector<Ref> order(const Ref& type) const;
   // The class of torch.nn that a class derives from; empty: none.
@@ -107,6 +109,10 @@ class Interpreter {
   void fields(const Ref& object, const Ref& type, const Arguments& given);
   void set(const Ref& object, const std::string& name, const Ref& value, Node whole);
   void fill(const Ref& container, const Arguments& given, Node site);
+  Ref part(const std::string& name, Arguments given, Node site);
+  void add_parts(const Ref& object);
+  Ref deep_copy(const Ref& module, int depth = 0);
+  Ref reshaped(const Ref& tensor, const std::string& name, const Arguments& given);
 
   // Values.
   Ref make(Value value) { return heap_.value(std::move(value)); }
@@ -130,7 +136,8 @@ class Interpreter {
   std::set<const void*> ran_;      // functions that were followed
   std::set<const void*> visited_;  // statements that were
   std::set<const void*> built_;    // calls that gave modules
-  int constructing_ = 0;           // constructors of modules that are being followed
+  std::set<const Value*> copied_;
+  int constructing_ = 0;  // constructors of modules that are being followed
   std::int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included
 };

@@ -20,6 +20,8 @@ const std::vector<Constructor>& constructors() {
                                 "output_padding", "groups",       "bias",        "dilation"};
   static const Names norm{"num_features", "eps", "momentum", "affine", "track_running_stats"};
   static const Names recurrent{"input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional"};
+  static const Names transformer{"d_model",        "nhead",       "dim_feedforward", "dropout", "activation",
+                                 "layer_norm_eps", "batch_first", "norm_first",      "bias"};
   static const Names max_pool{"kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"};
   static const Names average_pool{"kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"};
   static const std::vector<Constructor> all{
@@ -51,6 +53,9 @@ const std::vector<Constructor>& constructors() {
       {"AvgPool2d", average_pool},
       {"AdaptiveAvgPool1d", {"output_size"}},
       {"AdaptiveAvgPool2d", {"output_size"}},
+      {"MultiheadAttention", {"embed_dim", "num_heads", "dropout", "bias", "add_bias_kv", "add_zero_attn", "kdim", "vdim", "batch_first"}},
+      {"TransformerEncoderLayer", transformer},
+      {"TransformerDecoderLayer", transformer},
       {"ReLU", {"inplace"}},
       {"PReLU", {"num_parameters", "init"}},
       {"Softplus", {"beta", "threshold"}},
@@ -120,20 +125,47 @@ std::optional<Shape> vector_of(const Value& layer, std::string_view name) {
   return length ? std::optional(Shape{*length}) : std::nullopt;
 }
 
-// torch.zeros(1, 1, 96), torch.randn((n, 4)), torch.empty(size=…): of what an nn.Parameter is made.
-std::optional<Shape> of_factory(const Value& made) {
+}  // namespace
+
+bool is_container(std::string_view layer) {
+  constexpr std::array<std::string_view, 6> kContainers{"Module",     "Sequential",         "ModuleList",
+                                                        "ModuleDict", "TransformerEncoder", "TransformerDecoder"};
+  return std::ranges::find(kContainers, layer) != kContainers.end();
+}
+
+// torch.zeros(1, 1, 96), torch.randn((n, 4)), torch.empty(size=…).
+std::optional<Shape> made_shape(const Value& made) {
   constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
-  if (!made.self || std::ranges::find(kFactories, made.self->text) == kFactories.end()) return std::nullopt;
+  if (made.kind != Kind::object || !made.self || std::ranges::find(kFactories, made.self->text) == kFactories.end()) return std::nullopt;
   if (made.given.positional.size() == 1 && made.given.positional[0]->kind != Kind::integer) return sizes(made.given.positional[0], 0);
   Value all{.kind = Kind::tuple, .items = made.given.positional};
   return sizes(&all, 0);
 }
 
-}  // namespace
-
 std::span<const std::string_view> constructor_parameters(std::string_view layer) {
   const auto found = std::ranges::find(constructors(), layer, &Constructor::layer);
   return found == constructors().end() ? std::span<const std::string_view>() : std::span(found->parameters);
+}
+
+bool follows(const Value& layer, std::string_view parameter) {
+  constexpr std::array<std::string_view, 16> kFollowed{
+      "in_features", "out_features", "in_channels", "out_channels", "kernel_size",      "stride",         "padding",       "dilation",
+      "groups",      "num_features", "num_groups",  "num_channels", "normalized_shape", "num_embeddings", "embedding_dim", "input_size"};
+  constexpr std::array<std::string_view, 4> kNumbers{"hidden_size", "p", "eps", "momentum"};
+  const bool recurrent = layer.layer == "LSTM" || layer.layer == "GRU";
+  if (layer.layer.find("Pool") != std::string::npos) return false;
+  constexpr std::array<std::string_view, 6> kWidths{"embed_dim", "num_heads", "d_model", "nhead", "dim_feedforward", "dropout"};
+  const bool attends = layer.layer == "MultiheadAttention" || layer.layer.starts_with("Transformer");
+  if (attends) return std::ranges::find(kWidths, parameter) != kWidths.end();
+  return std::ranges::find(kFollowed, parameter) != kFollowed.end() || std::ranges::find(kNumbers, parameter) != kNumbers.end() ||
+         (recurrent && parameter == "dropout");
+}
+
+bool is_exchanged(const Value& was, const Value& is) {
+  if (was.layer != is.layer || was.self->kind != Kind::external) return false;
+  return std::ranges::any_of(constructor_parameters(is.layer), [&](std::string_view name) {
+    return !follows(is, name) && written_argument(was, name) != written_argument(is, name);
+  });
 }
 
 Ref argument(const Value& layer, std::string_view name) {
@@ -156,12 +188,33 @@ std::string shown(const Value& layer) {
   return name.substr(name.rfind('.') + 1) + "(" + all + ")";
 }
 
+std::string written_argument(const Value& layer, std::string_view name) {
+  const Ref given = argument(layer, name);
+  return given ? written(*given) : name == "bias" ? "True" : "";
+}
+
+std::string shown_change(const Value& was, const Value& is) {
+  const auto parameters = constructor_parameters(is.layer);
+  const auto told = [](const std::string& text) { return text.empty() ? "default" : text; };
+  std::string all;
+  for (const std::string_view name : parameters) {
+    if (!argument(was, name) && !argument(is, name)) continue;
+    const std::string from = written_argument(was, name), to = written_argument(is, name);
+    const bool both = argument(was, name) && argument(is, name);
+    const bool positional = name == parameters[0] || (both && parameters.size() > 1 && name == parameters[1]) || name == "kernel_size";
+    all += (all.empty() ? "" : ", ") + (positional ? "" : std::string(name) + "=") + told(from) + (from == to ? "" : " → " + told(to));
+  }
+  const std::string& name = is.self->text;
+  return name.substr(name.rfind('.') + 1) + "(" + all + ")";
+}
+
 std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
   const std::string_view name = layer.layer;
   for (const auto& [one, value] : layer.attributes) {
-    const bool held =
-        one == tensor && value->kind == Kind::object && value->layer.empty() && value->self && value->self->text.ends_with("Parameter");
-    if (held && !value->given.positional.empty()) return of_factory(*value->given.positional[0]);
+    const bool held = one == tensor && value->kind == Kind::object && value->layer.empty() && value->self;
+    if (held && value->self->text.ends_with("Parameter") && !value->given.positional.empty())
+      return made_shape(*value->given.positional[0]);
+    if (held && made_shape(*value)) return made_shape(*value);
   }
   if (tensor == "num_batches_tracked") return Shape{};
   if (name == "Linear") {
@@ -182,6 +235,13 @@ std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
     return rows && width && tensor == "weight" ? std::optional(Shape{*rows, *width}) : std::nullopt;
   }
   if (name == "LSTM" || name == "GRU") return of_recurrent(layer, tensor);
+  if (name == "MultiheadAttention") {
+    const auto width = number(layer, "embed_dim");
+    if (!width || argument(layer, "kdim") || argument(layer, "vdim") || argument(layer, "add_bias_kv")) return std::nullopt;
+    return tensor == "in_proj_weight" ? std::optional(Shape{3 * *width, *width})
+           : tensor == "in_proj_bias" ? std::optional(Shape{3 * *width})
+                                      : std::nullopt;
+  }
   return std::nullopt;
 }
 

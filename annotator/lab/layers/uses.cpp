@@ -71,6 +71,13 @@ bool has_decorator(Node definition, std::string_view name) {
   return text.substr(0, text.find(definition.text())).find(name) != std::string_view::npos;
 }
 
+// `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
+bool is_of_tensor(Node method) {
+  constexpr std::array<std::string_view, 13> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
+                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t"};
+  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
+}
+
 }  // namespace
 
 Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) : edited_(edited), idle_(idle), building_(building) {
@@ -315,6 +322,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "call") {
       if (is_field_of(child, up, "function")) {
         if (building_.built(up)) return std::nullopt;  // a kind of layer
+        if (is_of_tensor(child) && is_inside_maker(up)) continue;
         return unknown(up, name);
       }
       Node given = node;

@@ -182,9 +182,41 @@ bool is_of_another(std::int64_t literal, std::int64_t now, const Group& own, con
   });
 }
 
-bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+// As torch.nn.functional.multi_head_attention_forward writes them: heads beside the batch, apart from it, and put together again.
+std::optional<Sizes> of_attention(const Sizes& literals, const Sizes& was, const Sizes& is, const Numbers& attention) {
+  const auto [heads_was, heads] = attention[0];
+  const auto [width_was, width] = attention[1];
+  if (heads_was <= 0) return std::nullopt;
+  Sizes now = literals;
+  if (literals.size() == 3 && was.size() == 3 && literals[2] == width_was && was[2] == heads_was * width_was &&
+      literals[1] % heads_was == 0) {
+    now[1] = literals[1] / heads_was * heads;
+    now[2] = width;
+  } else if (literals.size() == 3 && literals[1] == 1 && literals[0] % heads_was == 0) {
+    now[0] = literals[0] / heads_was * heads;
+  } else if (literals.size() == 4 && was.size() == 3 && literals[1] == heads_was) {
+    now[1] = heads;
+    now[3] = is[2];
+  } else if ((literals.size() == 3 && was.size() == 2) || (literals.size() == 2 && literals[0] > 0)) {
+    const std::int64_t rest = literals.size() == 3 ? literals[0] * literals[1] : literals[0];
+    if (rest <= 0 || product(is) % rest != 0) return std::nullopt;
+    now.back() = product(is) / rest;
+  } else {
+    return std::nullopt;
+  }
+  return now;
+}
+
+bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
+  const Numbers& numbers = around.numbers;
   const auto literals = list_at(op, 1);
   if (!literals) return false;
+  if (around.attention.size() == 2) {
+    if (const auto known = of_attention(*literals, was, is, around.attention)) {
+      set_list(op, 1, *known);
+      return *known != *literals;
+    }
+  }
   const bool changes = std::ranges::any_of(*literals, [&](std::int64_t one) { return moves(one, numbers); });
   if (was == is && !changes) return false;
   Sizes out = *literals;
@@ -246,6 +278,18 @@ bool follow_split(Operator& op, const Sizes& was, const Sizes& is, const Numbers
   return true;
 }
 
+// One dimension that becomes several.
+bool follow_unflatten(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+  const std::size_t dim = dimension(op, 1, was.size());
+  const auto literals = list_at(op, 2);
+  if (!literals) throw Unclear{"its sizes cannot be known"};
+  const bool moved = std::ranges::any_of(*literals, [&](std::int64_t one) { return moves(one, numbers); });
+  if (was[dim] == is[dim] && !moved) return false;
+  const Sizes now = resolved(*literals, {was[dim]}, {is[dim]}, numbers);
+  set_list(op, 2, now);
+  return now != *literals;
+}
+
 bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   const auto literals = list_at(op, 1);
   if (!literals || literals->size() < was.size()) return false;
@@ -288,11 +332,12 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (is_one_of(op.name, {"aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty"})) return follow_made(op, 1, around);
     if (was.size() != is.size()) return false;
     if (is_one_of(op.name, {"aten::view", "aten::reshape", "aten::_unsafe_view"}) && op.overload.empty())
-      return follow_view(op, was, is, numbers);
+      return follow_view(op, was, is, around);
     if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
     if (op.name == "aten::expand") return follow_expand(op, was, is, around);
     if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, numbers);
-    const bool sized = is_one_of(op.name, {"aten::unflatten", "aten::as_strided", "aten::constant_pad_nd"});
+    if (op.name == "aten::unflatten") return follow_unflatten(op, was, is, numbers);
+    const bool sized = is_one_of(op.name, {"aten::as_strided", "aten::constant_pad_nd"});
     if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");
     return false;
   } catch (const Unclear& reason) {

@@ -20,6 +20,7 @@ using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;
 // now.
 struct Around {
   Numbers numbers, sizes;
+  Numbers attention = {};  // of torch's MultiheadAttention: its heads, and how wide one is
 };
 
 // `was`, `is`: the sizes of the operator's first tensor as recorded and now; of one that takes none, empty. True: a literal was changed.

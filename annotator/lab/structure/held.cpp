@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "annotator/lab/layers/alignment.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/simple_layers.h"
 #include "annotator/lab/structure/values.h"
@@ -38,7 +39,8 @@ std::expected<std::vector<Held>, std::string> held_by(const Value& layer) {
   if (name == "Identity") return std::vector<Held>();
   const bool plain = simple(name) != nullptr;
   const auto known = constructor_parameters(name);
-  if (!plain && known.empty()) return std::unexpected("what a new " + name + " holds is not known");
+  const bool holds_others = std::ranges::any_of(layer.attributes, [](const auto& one) { return is_module(one.second); });
+  if ((!plain && known.empty()) || holds_others) return std::unexpected("what a new " + name + " holds is not known");
   for (const auto& [given, value] : layer.given.named) {
     if (std::ranges::find(known, given) == known.end()) return std::unexpected("what `" + given + "` changes in " + name + " is not known");
   }

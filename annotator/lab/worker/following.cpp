@@ -86,6 +86,7 @@ void Following::change(Operator* next, const Bindings& bindings) {
   if (first != nullptr && before == sizes_.end()) return;
   Around around;
   if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
+  if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
   const auto changed =
       first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);

@@ -21,6 +21,7 @@ struct Unfollowed : std::runtime_error {
 
 struct Followed {
   std::vector<Numbers> numbers;    // of each module
+  std::vector<Numbers> attention;  // see Around; of every other module empty
   std::vector<TensorId> recorded;  // of each tensor of the edited program: which it was; empty: the same
 };
 

@@ -193,11 +193,17 @@ json Requests::follow(const json& request, std::int64_t id) {
   if (replays_.size() < 2) return error("usage", "no edited program is loaded");
   const auto until = steady_clock::now() + milliseconds(number(request, "budget_ms", kLongestBudget, 1, kLongestBudget));
   const Stop stop = [&] { return steady_clock::now() > until || (id >= 0 && cancelled_ == id); };
-  Followed what{.numbers = {}, .recorded = request.value("recorded", std::vector<TensorId>())};
-  for (const json& module : request.value("numbers", json::array())) {
-    Numbers& own = what.numbers.emplace_back();
-    for (const json& pair : module) own.emplace_back(pair.at(0).get<std::int64_t>(), pair.at(1).get<std::int64_t>());
-  }
+  const auto numbers_of = [&](const char* name) {
+    std::vector<Numbers> all;
+    for (const json& module : request.value(name, json::array())) {
+      Numbers& own = all.emplace_back();
+      for (const json& pair : module) own.emplace_back(pair.at(0).get<std::int64_t>(), pair.at(1).get<std::int64_t>());
+    }
+    return all;
+  };
+  const Followed what{.numbers = numbers_of("numbers"),
+                      .attention = numbers_of("attention"),
+                      .recorded = request.value("recorded", std::vector<TensorId>())};
   const std::int64_t batch = number(request, "batch", 1, 1, std::numeric_limits<std::int64_t>::max());
   const auto followed = replays_.back()->follow(*replays_.front(), what, batch, meter_, stop);
   if (id >= 0 && cancelled_ == id) return error("cancelled", "The request was cancelled.");

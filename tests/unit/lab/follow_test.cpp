@@ -18,15 +18,19 @@ Operator op(const char* name, std::vector<Value> args) {
   return made;
 }
 
+std::string written(const Operator& op) {
+  const auto number = [](const Value& value) { return std::to_string(std::get<Whole>(value.is).offset); };
+  if (std::holds_alternative<Whole>(op.args[1].is)) return number(op.args[1]);
+  std::string all;
+  for (const Value& value : std::get<Values>(op.args[1].is)) all += (all.empty() ? "" : " ") + number(value);
+  return all;
+}
+
 // What the second argument becomes.
 std::string after(Operator op, const Sizes& was, const Sizes& is, const Numbers& numbers = {}, const Numbers& sizes = {}) {
   const auto followed = follow(op, was, is, {.numbers = numbers, .sizes = sizes});
   if (!followed) return "unclear";
-  const auto written = [](const Value& value) { return std::to_string(std::get<Whole>(value.is).offset); };
-  if (std::holds_alternative<Whole>(op.args[1].is)) return written(op.args[1]);
-  std::string all;
-  for (const Value& value : std::get<Values>(op.args[1].is)) all += (all.empty() ? "" : " ") + written(value);
-  return all;
+  return written(op);
 }
 
 }  // namespace
@@ -55,6 +59,22 @@ TEST_CASE("a width that is split over several dimensions needs to know which one
   CHECK(after(heads, was, is, {{24, 24}}) == "8 32 8 24");
   CHECK(after(heads, was, was, {{4, 8}}) == "8 32 8 12");
   CHECK(after(op("aten::view", {list({8, 32, 4, -1})}), was, is) == "8 32 4 -1");
+}
+
+TEST_CASE("heads of torch's attention are told from a batch and a width of their size") {
+  // 8 samples of 12 places, 4 heads of 8 numbers; then 4 of 12.
+  const auto attends = [](const Sizes& literals, const Sizes& was, const Sizes& is, const Numbers& attention) {
+    Operator view = op("aten::view", {list(literals)});
+    const auto followed = follow(view, was, is, {.numbers = {{32, 48}, {8, 12}}, .sizes = {}, .attention = attention});
+    return followed ? written(view) : "unclear";
+  };
+  const Numbers wider{{4, 4}, {8, 12}}, more{{4, 8}, {8, 4}};
+  CHECK(attends({12, 32, 8}, {12, 8, 32}, {12, 8, 48}, wider) == "12 32 12");
+  CHECK(attends({8, 4, 12, 8}, {32, 12, 8}, {32, 12, 12}, wider) == "8 4 12 12");
+  CHECK(attends({96, 32}, {12, 8, 4, 8}, {12, 8, 4, 12}, wider) == "96 48");
+  CHECK(attends({12, 8, 32}, {96, 32}, {96, 48}, wider) == "12 8 48");
+  CHECK(attends({12, 32, 8}, {12, 8, 32}, {12, 8, 32}, more) == "12 64 4");
+  CHECK(attends({8, 4, 12, 12}, {32, 12, 12}, {64, 12, 12}, more) == "8 8 12 12");
 }
 
 TEST_CASE("parts of a width stay as many; a part that is no whole one is unclear") {

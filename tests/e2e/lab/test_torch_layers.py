@@ -1,0 +1,138 @@
+"""Edits of torch.nn's own layers that hold others, of copies, and of arguments that make another layer of the same class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from training import LOOP, edit, predicted, record, record_all, recorded_peak
+
+TEXT = LOOP.replace("model(x), y)", "model(x).flatten(0, 1), y.flatten())").replace("import torch\n", "import copy, math\nimport torch\n")
+DATA = """
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(50, (n, 12)))
+"""
+
+# As torch's tutorial has it.
+ENCODER = TEXT.format(
+    model="""
+class Places(nn.Module):
+    def __init__(self, width, longest=40):
+        super().__init__()
+        pe = torch.zeros(longest, width)
+        position = torch.arange(0, longest, dtype=torch.float).unsqueeze(1)
+        div_term = torch.exp(torch.arange(0, width, 2).float() * (-math.log(10000.0) / width))
+        pe[:, 0::2] = torch.sin(position * div_term)
+        pe[:, 1::2] = torch.cos(position * div_term)
+        pe = pe.unsqueeze(0)
+        self.register_buffer("pe", pe)
+    def forward(self, x):
+        return x + self.pe[:, : x.size(1)]
+class Model(nn.Module):
+    def __init__(self, width=32, heads=4, hidden=64, depth=2, dropout=0.1):
+        super().__init__()
+        self.width, self.embed, self.places = width, nn.Embedding(50, width), Places(width)
+        layer = nn.TransformerEncoderLayer(width, heads, hidden, dropout, batch_first=True)
+        self.encoder, self.head = nn.TransformerEncoder(layer, depth), nn.Linear(width, 50)
+    def forward(self, x):
+        return self.head(self.encoder(self.places(self.embed(x) * math.sqrt(self.width))))
+model = Model()"""
+    + DATA
+)
+
+DECODER = TEXT.format(
+    model="""
+class Model(nn.Module):
+    def __init__(self, width=32, heads=4, depth=2):
+        super().__init__()
+        self.embed, self.memory = nn.Embedding(50, width), nn.Linear(8, width)
+        layer = nn.TransformerDecoderLayer(width, heads, 2 * width, batch_first=True, norm_first=True)
+        self.decoder, self.head = nn.TransformerDecoder(layer, num_layers=depth), nn.Linear(width, 50)
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.size(1))
+        memory = self.memory(torch.ones(x.size(0), 5, 8))
+        return self.head(self.decoder(self.embed(x), memory, tgt_mask=mask, tgt_is_causal=True))
+model = Model()"""
+    + DATA
+)
+
+CLONES = TEXT.format(
+    model="""
+def clones(module, n):
+    return nn.ModuleList([copy.deepcopy(module) for _ in range(n)])
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm, self.attention = nn.LayerNorm(width), nn.MultiheadAttention(width, heads, dropout=0.1, batch_first=True)
+    def forward(self, x):
+        h = self.norm(x)
+        return x + self.attention(h, h, h, need_weights=False)[0]
+class Model(nn.Module):
+    def __init__(self, width=32, heads=4, depth=3):
+        super().__init__()
+        self.embed, self.layers, self.head = nn.Embedding(50, width), clones(Block(width, heads), depth), nn.Linear(width, 50)
+    def forward(self, x):
+        x = self.embed(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+model = Model()"""
+    + DATA
+)
+
+ARGUMENTS = LOOP.format(
+    model="""
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.pool = nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.MaxPool2d(2)
+        self.rnn = nn.GRU(16, 24, 2, batch_first=True, dropout=0.1)
+        self.head = nn.Linear(24, 10)
+    def forward(self, x):
+        x = self.pool(F.relu(self.norm(self.conv(x))))
+        return self.head(self.rnn(x.flatten(2).transpose(1, 2))[0].mean(1))
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+tensors = lambda n: (torch.randn(n, 3, 16, 16), torch.randint(10, (n,)))
+"""
+)
+
+SCRIPTS = {"encoder": ENCODER, "decoder": DECODER, "clones": CLONES, "arguments": ARGUMENTS}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record_all(tmp_path_factory.mktemp("torch"), SCRIPTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "what"),
+    [
+        ("encoder", "width=32", "width=48", "Places.pe"),
+        ("encoder", "heads=4", "heads=8", "MultiheadAttention(32, 4 → 8, dropout=0.1, bias=True, batch_first=True)"),
+        ("encoder", "depth=2", "depth=4", "TransformerEncoderLayer(32, 4) added"),
+        ("encoder", "dropout=0.1", "dropout=0.0", "Dropout(0.1 → 0)"),
+        ("decoder", "width=32", "width=48", "Linear(32 → 48, 50)"),
+        ("decoder", "depth=2", "depth=1", "TransformerDecoderLayer(32, 4) removed"),
+        ("clones", "width=32", "width=64", "MultiheadAttention(32 → 64, 4, dropout=0.1, batch_first=True)"),
+        ("clones", "depth=3", "depth=5", "Block() added"),
+        ("arguments", "padding=1)", "padding=1, bias=False)", "Conv2d(3, 16, 3, padding=1, bias=True → False)"),
+        ("arguments", "nn.MaxPool2d(2)", "nn.MaxPool2d(4)", "MaxPool2d(2 → 4)"),
+        ("arguments", "nn.BatchNorm2d(16)", "nn.BatchNorm2d(16, affine=False)", "BatchNorm2d(16, affine=default → False)"),
+        ("arguments", "nn.GRU(16, 24, 2", "nn.GRU(16, 24, 3", "GRU(16, 24, num_layers=2 → 3, batch_first=True, dropout=0.1)"),
+        ("arguments", "dropout=0.1", "dropout=0.0", "GRU(16, 24, num_layers=2, batch_first=True, dropout=0.1 → 0)"),
+    ],
+)
+def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
+    text = edit(recorded / name, SCRIPTS[name], old, new)
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    assert what in [edit["what"] for edit in document["edits"]]
+    record(tmp_path / "truth", text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+def test_an_activation_of_a_layer_that_holds_others_is_refused(recorded: Path) -> None:
+    edit(recorded / "encoder", ENCODER, "batch_first=True)", "batch_first=True, activation='gelu')")
+    (refusal,) = predicted(recorded / "encoder")["refused"]
+    assert "TransformerEncoderLayer" in refusal["reason"]
