@@ -53,7 +53,10 @@ class ModuleComparison {
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
     if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
-    if (auto why = collect()) return std::unexpected(*why);
+    after_ = &after;
+    auto why = collect();
+    after_ = nullptr;
+    if (why) return std::unexpected(*why);
     return std::move(all_);
   }
 
@@ -225,6 +228,13 @@ class ModuleComparison {
     return std::nullopt;
   }
 
+  // A method that was followed, and that no other one names: `_make_layer`.
+  bool only_constructs(const Value& type, const std::string& name, Node method) const {
+    return after_->ran(method.id()) && std::ranges::none_of(type.scope->names, [&](const auto& one) {
+             return one.second->kind == Kind::function && !after_->ran(one.second->node.id()) && mentions(one.second->node, name);
+           });
+  }
+
   // A number of the module's own, or of a configuration that it holds.
   std::optional<Unclear> compare_plain(const std::string& path, const Ref& module, const std::string& name, const Value& was,
                                        const Value& is, int depth) {
@@ -241,7 +251,7 @@ class ModuleComparison {
     bool used = false;
     for (Ref type = module->self; type && type->kind == Kind::type;) {
       for (const auto& [method, function] : type->scope->names) {
-        if (function->kind != Kind::function || method == "__init__") continue;
+        if (function->kind != Kind::function || method == "__init__" || only_constructs(*type, method, function->node)) continue;
         used = used || mentions(function->node, name);
         const Node use = numbers ? other_use(function->node, name, true, !whole) : mentions(function->node, name) ? function->node : Node{};
         if (use)
@@ -261,6 +271,7 @@ class ModuleComparison {
   const Sources &executed_, &edited_;
   Changes all_;
   Interpreter before_;
+  const Interpreter* after_ = nullptr;  // while the edited text is compared
   Recorded recorded_;
 };
 

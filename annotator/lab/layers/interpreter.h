@@ -46,6 +46,10 @@ class Interpreter {
   std::map<std::filesystem::path, const Scope*> globals() const;
   bool ran(const void* function) const { return ran_.contains(function); }
   bool visited(const void* statement) const { return visited_.contains(statement); }
+  // Whether a branch or a loop's body was known not to run, in one call of its function at least.
+  bool passed(const void* block) const { return passed_.contains(block); }
+  // A statement whose branches were not told apart.
+  bool forgotten(const void* statement) const { return forgotten_.contains(statement); }
   // Whether this call, of a class or of a function of the project, gave a module.
   bool built(const void* call) const { return built_.contains(call); }
   // Modules that others were copied of.
@@ -135,7 +139,8 @@ class Interpreter {
   std::vector<Fact> facts_;
   std::set<const void*> ran_;      // functions that were followed
   std::set<const void*> visited_;  // statements that were
-  std::set<const void*> built_;    // calls that gave modules
+  std::set<const void*> passed_, forgotten_;
+  std::set<const void*> built_;  // calls that gave modules
   std::set<const Value*> copied_;
   int constructing_ = 0;  // constructors of modules that are being followed
   std::int64_t steps_ = 0;

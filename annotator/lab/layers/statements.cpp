@@ -166,6 +166,7 @@ Interpreter::Flow Interpreter::statement(Node node, Frame& frame) {
 
 // What a piece of code that is not followed would have set is unknown, told by its words and what its names stand for.
 void Interpreter::forget(Node node, Frame& frame) {
+  forgotten_.insert(node.id());
   std::vector<std::string> names;
   identifiers(node, names);
   std::ranges::sort(names);
@@ -189,8 +190,15 @@ Interpreter::Flow Interpreter::branch(Node node, Frame& frame) {
     forget(node, frame);
     return Flow::on;
   }
-  if (*holds) return block(node.field("consequence"), frame);
-  for (const Node& other : node.children()) {
+  const auto alternatives = node.children();
+  if (*holds) {
+    for (const Node& other : alternatives) {
+      if (other.is("else_clause") || other.is("elif_clause")) passed_.insert(other.id());
+    }
+    return block(node.field("consequence"), frame);
+  }
+  passed_.insert(node.field("consequence").id());
+  for (const Node& other : alternatives) {
     if (other.is("else_clause")) return block(other.field("body"), frame);
     if (!other.is("elif_clause")) continue;
     const auto also = truth(expression(other.field("condition"), frame));
@@ -209,6 +217,7 @@ Interpreter::Flow Interpreter::loop(Node node, Frame& frame) {
     forget(node, frame);
     return Flow::on;
   }
+  if (items->empty()) passed_.insert(node.field("body").id());
   for (const Ref& item : *items) {
     if (!spend()) return Flow::returned;
     assign(node.field("left"), item, frame, node);

@@ -243,7 +243,31 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   for (Node up = above; up && up.id() != statement.id(); up = up.parent()) {
     if (up.is("type")) return std::nullopt;
   }
-  return followed(node) ? value(node, open.name) : elsewhere(node, open.name);
+  if (followed(node)) return value(node, open.name);
+  return never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+}
+
+// In a branch that every call of its function passed by.
+bool Uses::never_runs(Node node) const {
+  bool passed = false;
+  for (Node up = node.parent(); up && !up.is("function_definition"); up = up.parent()) {
+    if (edited_.interpreter.forgotten(up.id())) return false;
+    passed = passed || edited_.interpreter.passed(up.id());
+  }
+  const Node function = function_around(node);
+  return passed && function && edited_.interpreter.ran(function.id());
+}
+
+// A loop of a layer's method that fills a list, now with nothing: `for _ in range(1, blocks): layers.append(block(width))`.
+bool Uses::fills_nothing(Node loop) const {
+  const Node body = loop.field("body"), type = guess::enclosing(loop, "class_definition");
+  if (!loop.is("for_statement") || !type || !edited_.interpreter.passed(body.id())) return false;
+  return std::ranges::all_of(body.children(), [](const Node& statement) {
+    const auto parts = statement.children();
+    const Node call = statement.is("expression_statement") && parts.size() == 1 ? parts[0] : Node{};
+    const Node function = call.is("call") ? call.field("function") : Node{};
+    return function.is("attribute") && function.field("attribute").text() == "append" && function.field("object").is("identifier");
+  });
 }
 
 // `self.dropout(x)` of another class, where it is a layer: a number is not called, and layers are compared.
@@ -357,7 +381,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      return building_.is_building_statement(whole) ? std::nullopt : unknown(node, name);
+      return building_.is_building_statement(whole) || fills_nothing(whole) ? std::nullopt : unknown(node, name);
     }
     if (kind == "return_statement") return result(function_around(up), name);
     if (kind == "expression_statement" || kind == "assert_statement" || kind == "raise_statement" || kind == "type") return std::nullopt;

@@ -56,6 +56,8 @@ class Uses {
   void target(Node node);
   Node scope_of(Node node, const std::string& name) const;
   bool followed(Node node) const;
+  bool never_runs(Node node) const;
+  bool fills_nothing(Node loop) const;
   bool is_inside_maker(Node node) const;
   bool chooses_layers(Node choice, Node condition) const;
   std::vector<Node> all_of(const Open& open) const;

@@ -206,6 +206,8 @@ class Restructuring {
     operators.erase(operators.begin() + at(old.begin), operators.begin() + at(old.end));
     operators.insert(operators.begin() + at(old.begin), kept.begin(), kept.end());
     lab::hand_over(draft_, flow->out, made->out, end);
+    const bool no_more_in_place = flow->out == flow->in && made->out != flow->in && draft_.listed(flow->in) == nullptr;
+    if (no_more_in_place) draft_.made.insert(flow->in);
     return std::nullopt;
   }
 

@@ -180,7 +180,48 @@ tensors = lambda n: (torch.randn(n, 10, 16), torch.randint(10, (n,)))
 """
 )
 
+# As torchvision writes its residual nets.
+STAGES = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, i, o, stride=1, shortcut=None):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.BatchNorm2d(o)
+        self.conv2, self.norm2 = nn.Conv2d(o, o, 3, 1, 1, bias=False), nn.BatchNorm2d(o)
+        self.relu, self.shortcut = nn.ReLU(inplace=True), shortcut
+    def forward(self, x):
+        kept, out = x, self.norm2(self.conv2(self.relu(self.norm1(self.conv1(x)))))
+        if self.shortcut is not None:
+            kept = self.shortcut(x)
+        out += kept
+        return self.relu(out)
+class Net(nn.Module):
+    def __init__(self, block, layers, width=8):
+        super().__init__()
+        self.planes = width
+        self.stem = nn.Sequential(nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True))
+        self.layer1 = self._make_layer(block, width, layers[0])
+        self.layer2 = self._make_layer(block, 2 * width, layers[1], 2)
+        self.pool, self.head = nn.AdaptiveAvgPool2d(1), nn.Linear(2 * width, 10)
+    def _make_layer(self, block, planes, blocks, stride=1):
+        shortcut = None
+        if stride != 1 or self.planes != planes:
+            shortcut = nn.Sequential(nn.Conv2d(self.planes, planes, 1, stride, bias=False), nn.BatchNorm2d(planes))
+        layers = [block(self.planes, planes, stride, shortcut)]
+        self.planes = planes
+        for _ in range(1, blocks):
+            layers.append(block(self.planes, planes))
+        return nn.Sequential(*layers)
+    def forward(self, x):
+        return self.head(self.pool(self.layer2(self.layer1(self.stem(x)))).flatten(1))
+model = Net(Block, [2, 2])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+tensors = lambda n: (torch.randn(n, 3, 32, 32), torch.randint(10, (n,)))
+"""
+)
+
 SCRIPTS = {
+    "stages": STAGES,
     "counted": COUNTED,
     "taken": TAKEN,
     "indexed": INDEXED,
@@ -223,7 +264,11 @@ def edited(folder: Path, old: str, new: str) -> str:
         ("states", "HIDDEN = 48", "HIDDEN = 64", "Cell.hidden 48 → 64"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 4", "Block() added"),
         ("decoder", "DEPTH, WIDTH = 2", "DEPTH, WIDTH = 1", "Block() removed"),
+        ("stages", "[2, 2]", "[1, 1]", "Block() removed"),
+        ("stages", "[2, 2]", "[2, 4]", "Block() added"),
+        ("stages", "width=8", "width=12", "Linear(16 → 24, 10)"),
         # Exchanged.
+        ("stages", "nn.BatchNorm2d(width), nn.ReLU(inplace=True)", "nn.BatchNorm2d(width), nn.ReLU()", "ReLU(True → default)"),
         ("pictures", "nn.ReLU()", "nn.GELU()", "ReLU → GELU"),
         ("pictures", "nn.BatchNorm2d(o)", "nn.GroupNorm(4, o)", "BatchNorm2d → GroupNorm"),
         ("pictures", "nn.Dropout(0.2)", "nn.Identity()", "Dropout → Identity"),
