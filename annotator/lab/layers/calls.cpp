@@ -192,7 +192,7 @@ Ref Interpreter::instantiate(const Ref& type, const Arguments& given, Node site)
   auto object = make({.kind = Kind::object, .node = site, .self = type});
   object->layer = layer_of(type);
   object->given = given;
-  if (!object->layer.empty()) modules_.push_back(object);
+  if (!object->layer.empty()) add_module(object);
   if (type->integer == 1) fields(object, type, given);
   if (const Ref init = class_attribute(type, "__init__")) {
     if (object->layer != "Module" && !object->layer.empty()) object->given = {};
@@ -371,7 +371,7 @@ Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
   if (last == "SimpleNamespace") object->attributes = given.named;
   if (!layer) return object;
   object->layer = last;
-  modules_.push_back(object);
+  add_module(object);
   if (last == "Sequential" || last == "ModuleList" || last == "ModuleDict") fill(object, given, site);
   add_parts(object);
   return object;

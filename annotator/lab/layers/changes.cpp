@@ -70,7 +70,7 @@ class ModuleComparison {
       for (const auto& [path, module] : held) inside.insert(module);
       std::vector<Ref> all;
       std::ranges::copy_if(followed.modules(), std::back_inserter(all),
-                           [&](const Ref& one) { return !inside.contains(one) && !followed.is_copied(one); });
+                           [&](const Ref& one) { return !inside.contains(one) && !followed.is_spare(one); });
       return all;
     };
     const auto was = others(before, all_.was), is = others(after, all_.is);

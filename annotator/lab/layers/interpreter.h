@@ -52,8 +52,8 @@ class Interpreter {
   bool forgotten(const void* statement) const { return forgotten_.contains(statement); }
   // Whether this call, of a class or of a function of the project, gave a module.
   bool built(const void* call) const { return built_.contains(call); }
-  // Modules that others were copied of.
-  bool is_copied(const Ref& module) const { return copied_.contains(module); }
+  // Modules that others were copied of, or that the constructor of another one makes: where no model holds them, no step has them.
+  bool is_spare(const Ref& module) const { return copied_.contains(module) || inner_.contains(module); }
   // The class and all that it derives from, as Python looks names up.
   std::vector<Ref> order(const Ref& type) const;
   // The class of torch.nn that a class derives from; empty: none.
@@ -113,6 +113,10 @@ class Interpreter {
   void fields(const Ref& object, const Ref& type, const Arguments& given);
   void set(const Ref& object, const std::string& name, const Ref& value, Node whole);
   void fill(const Ref& container, const Arguments& given, Node site);
+  void add_module(const Ref& made) {
+    modules_.push_back(made);
+    if (constructing_ > 0) inner_.insert(made);
+  }
   Ref part(const std::string& name, Arguments given, Node site);
   void add_parts(const Ref& object);
   Ref deep_copy(const Ref& module, int depth = 0);
@@ -141,7 +145,7 @@ class Interpreter {
   std::set<const void*> visited_;  // statements that were
   std::set<const void*> passed_, forgotten_;
   std::set<const void*> built_;  // calls that gave modules
-  std::set<const Value*> copied_;
+  std::set<const Value*> copied_, inner_;
   int constructing_ = 0;  // constructors of modules that are being followed
   std::int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included

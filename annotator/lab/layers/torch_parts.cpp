@@ -22,7 +22,7 @@ Ref Interpreter::part(const std::string& name, Arguments given, Node site) {
   const Ref type = make({.kind = Kind::external, .text = "torch.nn." + name});
   Ref made = make({.kind = Kind::object, .node = site, .self = type, .given = std::move(given)});
   made->layer = layer;
-  modules_.push_back(made);
+  add_module(made);
   add_parts(made);
   return made;
 }
@@ -89,7 +89,7 @@ void Interpreter::add_parts(const Ref& object) {
 Ref Interpreter::deep_copy(const Ref& module, int depth) {
   copied_.insert(module);
   Ref made = make(*module);
-  if (!made->layer.empty()) modules_.push_back(made);
+  if (!made->layer.empty()) add_module(made);
   for (auto& [name, value] : made->attributes) {
     if (value->kind == Kind::object && !value->layer.empty() && depth < 50 && spend()) value = deep_copy(value, depth + 1);
   }
