@@ -5,7 +5,7 @@
 #include <ranges>
 
 #include "annotator/advice/edits/edits.h"
-#include "annotator/lab/layers/wording.h"
+#include "annotator/lab/layers/python/wording.h"
 #include "annotator/lab/whatif/kinds.h"
 
 namespace hotlens::lab {

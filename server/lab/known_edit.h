@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "annotator/lab/layers/interpreter.h"
+#include "annotator/lab/layers/python/interpreter.h"
 #include "server/lab/candidates.h"
 
 namespace hotlens::lab {

@@ -8,7 +8,7 @@
 
 #include "annotator/common/format.h"
 #include "annotator/common/json_text.h"
-#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/python/torch_layers.h"
 
 namespace hotlens::lab {
 namespace {

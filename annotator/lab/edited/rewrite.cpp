@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/python/torch_layers.h"
 #include "annotator/lab/structure/structure.h"
 #include "annotator/lab/structure/values.h"
 

@@ -7,13 +7,13 @@
 #include <optional>
 #include <set>
 
-#include "annotator/lab/layers/beside.h"
-#include "annotator/lab/layers/forward.h"
-#include "annotator/lab/layers/methods.h"
-#include "annotator/lab/layers/number_uses.h"
-#include "annotator/lab/layers/other_edits.h"
-#include "annotator/lab/layers/recorded_layers.h"
-#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/effects/beside.h"
+#include "annotator/lab/layers/effects/number_uses.h"
+#include "annotator/lab/layers/effects/other_edits.h"
+#include "annotator/lab/layers/match/forward.h"
+#include "annotator/lab/layers/match/methods.h"
+#include "annotator/lab/layers/match/recorded_layers.h"
+#include "annotator/lab/layers/python/torch_layers.h"
 
 namespace hotlens::layers {
 namespace {

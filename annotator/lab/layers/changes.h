@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "annotator/lab/layers/alignment.h"
-#include "annotator/lab/layers/interpreter.h"
+#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/python/interpreter.h"
 
 namespace hotlens::layers {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "annotator/lab/layers/alignment.h"
+#include "annotator/lab/layers/match/alignment.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/simple_layers.h"
 #include "annotator/lab/structure/values.h"

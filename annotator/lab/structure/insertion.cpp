@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/parameters.h"

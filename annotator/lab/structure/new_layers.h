@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/python/torch_layers.h"
 #include "annotator/lab/structure/draft.h"
 
 namespace hotlens::layers {

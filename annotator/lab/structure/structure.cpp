@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"

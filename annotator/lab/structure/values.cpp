@@ -1,6 +1,6 @@
 #include "annotator/lab/structure/values.h"
 
-#include "annotator/lab/layers/torch_layers.h"
+#include "annotator/lab/layers/python/torch_layers.h"
 
 namespace hotlens::layers {
 

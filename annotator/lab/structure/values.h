@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "annotator/lab/layers/value.h"
+#include "annotator/lab/layers/python/value.h"
 #include "annotator/lab/program/program.h"
 
 namespace hotlens::layers {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/lab/layers/changes.h"
-#include "annotator/lab/layers/forward.h"
+#include "annotator/lab/layers/match/forward.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;

@@ -1,0 +1,142 @@
+#include "annotator/lab/layers/effects/number_uses.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace hotlens::layers {
+namespace {
+
+// `math.sqrt(n)`.
+bool is_root(Node call) {
+  const std::string_view name = call.field("function").text();
+  return name == "math.sqrt" || name == "np.sqrt" || name == "sqrt" || name == "float";
+}
+
+void names(Node node, std::string_view name, std::vector<Node>& to) {
+  if (node.is("identifier") && node.text() == name && !node.parent().is("attribute")) to.push_back(node);
+  if (node.is("identifier") && node.text() == name && node.parent().is("attribute") && node.parent().field("object").id() == node.id())
+    to.push_back(node);
+  for (const Node& child : node.children()) names(child, name, to);
+}
+
+bool is_followed(Node use, bool real, int depth);
+bool is_rate(Node use, int depth = 0);
+
+// Of a local name that has it, whatever else it is given: each use is followed.
+bool are_followed(Node assignment, bool real, int depth) {
+  const Node left = assignment.field("left"), function = guess::enclosing(assignment, "function_definition");
+  if (depth > 3 || !function || !left.is("identifier")) return false;
+  std::vector<Node> all;
+  names(function.field("body"), left.text(), all);
+  return std::ranges::all_of(all, [&](const Node& one) {
+    const Node above = one.parent();
+    const bool given = (above.is("assignment") || above.is("augmented_assignment")) && above.field("left").id() == one.id();
+    return given || (real && is_rate(one, depth + 1)) || is_followed(one, real, depth + 1);
+  });
+}
+
+// Numbers, names and what is computed of them: no tensor.
+bool is_number(Node node) {
+  if (node.is("call")) return is_root(node);
+  constexpr std::array<std::string_view, 7> kParts{"integer", "float",     "binary_operator",         "unary_operator",
+                                                   "call",    "attribute", "parenthesized_expression"};
+  if (std::ranges::find(kParts, node.kind()) == kParts.end()) return false;
+  return node.is("attribute") || std::ranges::all_of(node.children(), is_number);
+}
+
+// Whether a number is, alone or in arithmetic, a size that the replay follows; or a real one (`real`: it is one already) that a tensor is
+// multiplied with, which changes neither what is computed nor what is held.
+bool is_followed(Node use, bool real, int depth) {
+  constexpr std::array<std::string_view, 8> kMethods{"view",      "reshape",  "split",    "expand",
+                                                     "new_zeros", "new_ones", "new_full", "new_empty"};
+  constexpr std::array<std::string_view, 6> kFactories{"torch.zeros", "torch.ones",  "torch.rand",
+                                                       "torch.randn", "torch.empty", "torch.full"};
+  constexpr std::array<std::string_view, 6> kWhole{"argument_list", "parenthesized_expression", "unary_operator", "list_splat", "tuple",
+                                                   "list"};
+  bool scales = false;
+  Node child = use;
+  for (Node up = use.parent(); up; child = up, up = up.parent()) {
+    if (std::ranges::find(kWhole, up.kind()) != kWhole.end()) continue;
+    if (up.is("binary_operator")) {
+      const std::string_view sign = up.field("operator").text();
+      const bool power = sign == "**" && up.field("left").id() == child.id();
+      if (sign == "**" && !power) return false;
+      real = real || sign == "/" || (power && up.field("right").text().find('.') != std::string_view::npos);
+      if (power && !real) return false;
+      if (sign == "//" || sign == "%") real = false;
+      scales = scales || (real && (sign == "*" || sign == "/"));
+      continue;
+    }
+    if (up.is("call") && is_root(up)) {
+      real = true;
+      continue;
+    }
+    if (up.is("conditional_expression") && up.children().size() == 3 && up.children()[1].id() != child.id()) continue;
+    if (up.is("keyword_argument")) {
+      if (real && up.field("name").text() == "scale") return true;
+      continue;
+    }
+    if (up.is("call")) {
+      const Node callee = up.field("function");
+      if (real) return scales && callee.id() != child.id() && callee.is("attribute") && !callee.text().starts_with("math.");
+      if (callee.id() == child.id() || !callee.is("attribute")) return false;
+      return std::ranges::find(kMethods, callee.field("attribute").text()) != kMethods.end() ||
+             std::ranges::find(kFactories, callee.text()) != kFactories.end();
+    }
+    if (up.is("augmented_assignment"))
+      return real && (up.text().find("*=") != std::string_view::npos || up.text().find("/=") != std::string_view::npos);
+    if (real && scales && !is_number(child)) return up.is("assignment") || up.is("expression_list") || up.is("return_statement");
+    return up.is("assignment") && up.field("left").id() != child.id() && are_followed(up, real, depth);
+  }
+  return false;
+}
+
+// How much a functional dropout drops: `F.dropout(x, self.p, self.training)`, `dropout_p=self.p if self.training else 0.0`.
+bool is_rate(Node use, int depth) {
+  Node child = use;
+  for (Node up = use.parent(); up; child = up, up = up.parent()) {
+    if (up.is("conditional_expression") && up.children().size() == 3 && up.children()[0].id() == child.id()) continue;
+    if (up.is("parenthesized_expression")) continue;
+    if (up.is("keyword_argument") && (up.field("name").text() == "p" || up.field("name").text() == "dropout_p")) continue;
+    if (up.is("assignment") && up.field("left").id() != child.id()) return are_followed(up, true, depth);
+    if (!up.is("argument_list")) return false;
+    const std::string_view callee = up.parent().field("function").text();
+    const bool by_name = child.is("keyword_argument");
+    const auto given = up.children();
+    return callee.ends_with("dropout") ? by_name || (given.size() > 1 && given[1].id() == child.id())
+                                       : by_name && callee.ends_with("scaled_dot_product_attention");
+  }
+  return false;
+}
+
+// `x.size()` of a tensor is no use of `self.size`.
+bool is_method_of_other(Node node) {
+  const Node call = node.parent();
+  return node.is("attribute") && call.is("call") && call.field("function").id() == node.id() &&
+         !node.field("object").text().starts_with("self");
+}
+
+}  // namespace
+
+bool is_size(Node use) {
+  return is_followed(use, false, 0);
+}
+
+bool is_rate_or_factor(Node use) {
+  return is_rate(use) || is_followed(use, true, 0);
+}
+
+Node other_use(Node node, const std::string& name, bool attribute, bool real) {
+  if (attribute && is_method_of_other(node)) return other_use(node.field("object"), name, attribute, real);
+  const bool mentions =
+      attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
+  if (mentions) return (real ? is_rate_or_factor(node) : is_size(node)) ? Node{} : node;
+  for (const Node& child : node.children()) {
+    if (const Node found = other_use(child, name, attribute, real)) return found;
+  }
+  return {};
+}
+
+}  // namespace hotlens::layers

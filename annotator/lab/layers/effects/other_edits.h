@@ -1,0 +1,33 @@
+// Edits of anything but what constructors make and what their `forward` calls: the recorded operators are those of the executed text.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/match/recorded_layers.h"
+#include "annotator/lab/layers/python/interpreter.h"
+
+namespace hotlens::layers {
+
+// A text and what it makes.
+struct Followed {
+  const Sources& sources;
+  const Interpreter& interpreter;
+};
+
+// Classes of layers that nothing makes, by their definitions in both texts: what is edited in them has no part in the step.
+struct Idle {
+  std::set<const void*> then, now;
+};
+Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded);
+bool is_inside(Node node, const std::set<const void*>& definitions);
+
+// The first line of a piece of code, for people.
+std::string excerpt(Node code);
+
+// The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text.
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle);
+
+}  // namespace hotlens::layers

@@ -1,0 +1,70 @@
+// Which layer of the edited model is which of the recorded one: those that came, went, moved on by a place or are of another kind.
+//
+// Children of a module are matched by name; entries of containers in order, as few as possible coming and going.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/layers/python/value.h"
+
+namespace hotlens::layers {
+
+struct Line {
+  std::string file;
+  std::int64_t line = -1;  // from 0
+};
+
+struct Unclear {
+  std::string reason, module = {};
+  Line at = {};
+  std::string op = {};
+};
+
+Line line_of(Node node);
+bool is_module(const Ref& value);
+// "Linear" of torch.nn.Linear.
+std::string class_name(const Value& object);
+// A container that calls its entries one after another, by torch.nn.Sequential's own forward.
+bool is_sequence(const Value& module);
+
+// A call: of a layer, by its path; or of a function (`F.relu(x)`) or method (`x.flatten(1)`), then `function` names it.
+struct Step {
+  std::string path, function = {};
+  Node at = {};  // of a function: the call
+};
+
+// A list whose loop does more with each entry than hand on what it gives.
+struct Rounds {
+  const void* loop = nullptr;        // the same for lists that one loop goes through
+  std::vector<std::string> entries;  // recorded paths of all
+  std::vector<std::string> layers;   // what of an entry is called: "", or ".0" and ".1" of one that is itself a list
+};
+
+// A place where calls went, came or both: of layers that went or came, or in an edited `forward`. Where it is in the recording is where
+// `removed` is called, else between `before` and `after`. Paths are recorded ones but in `inserted`.
+struct Gap {
+  std::string holder;     // edited path of the module around it
+  bool sequence = false;  // each call takes what the one before gave
+  std::vector<Step> removed, inserted;
+  std::vector<Step> before, after;   // calls that stay, the nearest first
+  std::string recorded_holder = {};  // of an edited `forward`
+  Line at = {};                      // of an edited `forward`, in the edited text
+  std::optional<Rounds> rounds = {};
+  bool rebinds = false;  // what is inserted before `after` is what everything after it takes
+  bool is_forward() const { return at.line >= 0; }
+};
+
+struct Alignment {
+  std::map<std::string, std::string> kept;    // edited path to recorded path
+  std::map<std::string, std::string> models;  // of new layers of a kind that is known from others: edited path to that of the other
+  std::vector<std::string> order;             // edited paths, as named_modules() has them
+  std::vector<Gap> gaps;
+};
+
+std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is);
+
+}  // namespace hotlens::layers

@@ -1,0 +1,232 @@
+#include "annotator/lab/layers/match/forward.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "annotator/lab/layers/match/subsequence.h"
+#include "annotator/lab/layers/python/wording.h"
+
+namespace hotlens::layers {
+namespace {
+
+// `base`, then what is called on it in order; `target`: the name that it is given.
+struct Chain {
+  Node base, node;
+  std::string target;
+  std::vector<Step> steps;
+};
+
+std::string key(const Step& step) {
+  return step.function.empty() ? "self." + step.path : step.function;
+}
+
+// The arguments after the first as a text: calls that differ in them are different.
+std::string others(const std::vector<Node>& given, std::size_t from) {
+  std::string all;
+  for (std::size_t at = from; at < given.size(); ++at) all += (all.empty() ? "" : ", ") + std::string(given[at].text());
+  return all;
+}
+
+// A call with one tensor: of `self.name`, of a function of torch, or of a method of the tensor.
+std::optional<std::pair<Step, Node>> step_of(Node call) {
+  const Node callee = call.field("function"), list = call.field("arguments");
+  if (!callee || !list || !callee.is("attribute") || list.is("generator_expression")) return std::nullopt;
+  const Node object = callee.field("object");
+  const std::string name(callee.field("attribute").text());
+  const auto given = list.children();
+  const bool plain = !given.empty() && !given[0].is("keyword_argument") && !given[0].is("list_splat");
+  if (object.is("identifier") && object.text() == "self") {
+    if (!plain || given.size() != 1) return std::nullopt;
+    return std::pair{Step{.path = name, .at = call}, given[0]};
+  }
+  const std::string_view module = object.text();
+  if (module == "F" || module == "torch" || module == "functional" || module.ends_with("nn.functional")) {
+    if (!plain || given[0].is("list") || given[0].is("tuple")) return std::nullopt;
+    return std::pair{Step{.path = {}, .function = name + "(" + others(given, 1) + ")", .at = call}, given[0]};
+  }
+  return std::pair{Step{.path = {}, .function = name + "(" + others(given, 0) + ")", .at = call}, object};
+}
+
+Chain chain_of(Node expression) {
+  Chain chain{.base = expression, .node = expression, .target = {}, .steps = {}};
+  for (;;) {
+    while (chain.base.is("parenthesized_expression") && chain.base.children().size() == 1) chain.base = chain.base.children()[0];
+    const auto step = chain.base.is("call") ? step_of(chain.base) : std::nullopt;
+    if (!step) break;
+    chain.steps.push_back(step->first);
+    chain.base = step->second;
+  }
+  std::ranges::reverse(chain.steps);
+  return chain;
+}
+
+// Statements; those that hand the same name on are one chain.
+std::vector<Chain> items(Node function) {
+  std::vector<Chain> all;
+  for (const Node& statement : function.field("body").children()) {
+    if (is_silent(statement)) continue;
+    const auto parts = statement.children();
+    const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment") &&
+                         parts[0].field("right") && parts[0].field("left").is("identifier");
+    const bool returns = statement.is("return_statement") && parts.size() == 1;
+    if (!assigns && !returns) {
+      all.push_back({.base = statement, .node = statement, .target = {}, .steps = {}});
+      continue;
+    }
+    Chain chain = chain_of(assigns ? parts[0].field("right") : parts[0]);
+    chain.target = assigns ? parts[0].field("left").text() : "return";
+    chain.node = statement;
+    const bool goes_on = !all.empty() && !all.back().target.empty() && chain.base.is("identifier") &&
+                         chain.base.text() == all.back().target && (returns || chain.target == all.back().target);
+    if (goes_on) {
+      all.back().target = chain.target;
+      all.back().steps.insert(all.back().steps.end(), chain.steps.begin(), chain.steps.end());
+    } else {
+      all.push_back(std::move(chain));
+    }
+  }
+  return all;
+}
+
+class ForwardComparison {
+ public:
+  std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
+    if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
+    const auto before = items(was), after = items(is);
+    std::size_t i = 0, j = 0;
+    while (i < before.size() || j < after.size()) {
+      if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
+        const bool begins = before[i].steps.empty() && !after[j].steps.empty();
+        if (!compare(before[i], after[j])) return refuse(refused_ ? refused_ : after[j].node);
+        if (begins && j + 1 < after.size()) anchor(gaps_.back(), after[j], after[j + 1], is);
+        ++i, ++j;
+      } else if (j + 1 < after.size() && is_lone(after[j])) {
+        if (!insert(after[j], after[j + 1], is)) return refuse(after[j].node);
+        ++j;
+      } else if (i < before.size() && is_lone(before[i])) {
+        Gap gap = empty(j < after.size() ? after[j] : after.back());
+        gap.removed = before[i++].steps;
+        gaps_.push_back(std::move(gap));
+      } else {
+        return refuse(j < after.size() ? after[j].node : is);
+      }
+    }
+    return std::move(gaps_);
+  }
+
+ private:
+  std::unexpected<Unclear> refuse(Node at) const {
+    return std::unexpected(Unclear{.reason = guess::qualified_name(at.is("function_definition") ? at.field("body") : at) +
+                                             " was edited; only plain calls of layers in it are followed",
+                                   .at = line_of(at)});
+  }
+
+  // `x = self.drop(x)`, a statement of its own.
+  static bool is_lone(const Chain& chain) {
+    return !chain.steps.empty() && chain.base.is("identifier") && chain.base.text() == chain.target;
+  }
+
+  static bool is_pair(const Chain& was, const Chain& is) {
+    if (was.target != is.target || is_lone(was) != is_lone(is)) return false;
+    return !is_lone(was) || was.base.text() == is.base.text();
+  }
+
+  // A new statement: before the call of a layer with the same name in the next one.
+  bool insert(const Chain& chain, const Chain& next, Node function) {
+    Gap gap = empty(chain);
+    gap.inserted = chain.steps;
+    gaps_.push_back(std::move(gap));
+    return anchor(gaps_.back(), chain, next, function);
+  }
+
+  // What comes last in a statement, with no call before it: its place is before the next statement's call with the same name.
+  static bool anchor(Gap& gap, const Chain& chain, const Chain& next, Node function) {
+    if (!gap.before.empty() || !gap.after.empty() || !gap.removed.empty()) return true;
+    const auto call = first_call(next.node, chain.target);
+    if (!call || is_also(function, chain.target)) return false;
+    gap.after.push_back(*call);
+    return gap.rebinds = true;
+  }
+
+  static std::optional<Step> first_call(Node node, const std::string& name) {
+    if (const auto step = node.is("call") ? step_of(node) : std::nullopt;
+        step && step->first.function.empty() && step->second.is("identifier") && step->second.text() == name)
+      return step->first;
+    for (const Node& child : node.children()) {
+      if (auto found = first_call(child, name)) return found;
+    }
+    return std::nullopt;
+  }
+
+  // Whether something else may hold what the name stands for: `kept = x`, `all.append(x)`.
+  static bool is_also(Node node, const std::string& name) {
+    const auto means = [&](Node one) { return one && one.is("identifier") && one.text() == name; };
+    if (node.is("assignment") && means(node.field("right"))) return true;
+    if (node.is("list") || node.is("tuple") || node.is("dictionary")) {
+      if (std::ranges::any_of(node.children(), means)) return true;
+    }
+    if (node.is("call") && node.field("function").is("attribute") && node.field("function").field("attribute").text() == "append")
+      return true;
+    return std::ranges::any_of(node.children(), [&](const Node& child) { return is_also(child, name); });
+  }
+
+  bool compare(const Chain& was, const Chain& is) {
+    if (!same(was.base, is.base)) return false;
+    const std::size_t n = was.steps.size(), m = is.steps.size();
+    auto pairs = common_subsequence(n, m, [&](std::size_t i, std::size_t j) { return std::size_t{key(was.steps[i]) == key(is.steps[j])}; });
+    pairs.emplace_back(n, m);
+    std::vector<std::size_t> kept;
+    std::size_t i = 0, j = 0;
+    for (const auto& [next_i, next_j] : pairs) {
+      Gap gap = empty(is);
+      for (; i < next_i; ++i) gap.removed.push_back(was.steps[i]);
+      for (; j < next_j; ++j) {
+        gap.at = line_of(is.steps[j].at);
+        gap.inserted.push_back(is.steps[j]);
+      }
+      for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
+      for (std::size_t one = i; one < n; ++one) gap.after.push_back(was.steps[one]);
+      if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
+      kept.push_back(i);
+      ++i, ++j;
+    }
+    return true;
+  }
+
+  static Gap empty(const Chain& chain) {
+    return {.holder = {}, .sequence = true, .removed = {}, .inserted = {}, .before = {}, .after = {}, .at = line_of(chain.node)};
+  }
+
+  // Equal texts, or equal but for calls that are compared.
+  bool same(Node was, Node is) {
+    if (same_wording(was, is)) return true;
+    if (++depth_ > 10'000) return false;
+    const Chain before = chain_of(was), after = chain_of(is);
+    if (!before.steps.empty() || !after.steps.empty()) return compare(before, after);
+    const auto a = was.children(), b = is.children();
+    if (was.kind() != is.kind() || a.empty() || a.size() != b.size() || marks(was) != marks(is)) {
+      if (!refused_) refused_ = is;
+      return false;
+    }
+    for (std::size_t at = 0; at < a.size(); ++at) {
+      if (!same(a[at], b[at])) return false;
+    }
+    return true;
+  }
+
+  std::vector<Gap> gaps_;
+  Node refused_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::string function_name(const Step& step) {
+  return step.function.substr(0, step.function.find('('));
+}
+
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is) {
+  return ForwardComparison().run(was, is);
+}
+
+}  // namespace hotlens::layers

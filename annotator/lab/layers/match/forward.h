@@ -1,0 +1,19 @@
+// What an edit of `forward` calls otherwise, where its statements are plain: `x = self.act(self.fc(x))`, `return self.head(F.relu(x))`.
+//
+// An expression of calls with one argument each is a sequence; two of them are compared call by call. Everything else must be as it was.
+#pragma once
+
+#include <expected>
+#include <vector>
+
+#include "annotator/lab/layers/match/alignment.h"
+
+namespace hotlens::layers {
+
+// Steps have names within the module. The error: a statement that was edited and is not plain.
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is);
+
+// "relu" of `F.relu`, `torch.relu(x)` and `x.relu()`; of a step that is a function.
+std::string function_name(const Step& step);
+
+}  // namespace hotlens::layers

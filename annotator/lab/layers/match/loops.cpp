@@ -1,0 +1,152 @@
+#include "annotator/lab/layers/match/loops.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "annotator/lab/layers/match/methods.h"
+
+namespace hotlens::layers {
+namespace {
+
+bool has_identifier(Node node, std::string_view name) {
+  if (node.is("identifier") && node.text() == name) return true;
+  return std::ranges::any_of(node.children(), [&](const Node& child) { return has_identifier(child, name); });
+}
+
+// Each call takes another thing away: `x = layer(x, skips.pop())`.
+bool takes_away(std::string_view text) {
+  return text.find(".pop(") != std::string_view::npos || text.find("next(") != std::string_view::npos;
+}
+
+// `x = layer(x, …)`, `x = layer(x=x)`.
+bool hands_on(Node statement, std::string_view layer) {
+  const auto parts = statement.children();
+  if (!statement.is("expression_statement") || parts.size() != 1 || !parts[0].is("assignment")) return false;
+  const Node target = parts[0].field("left"), call = parts[0].field("right");
+  if (!call || !call.is("call") || call.field("function").text() != layer || !call.field("arguments")) return false;
+  if (takes_away(call.field("arguments").text())) return false;
+  const auto is_it = [&](Node given) {
+    const Node value = given.is("keyword_argument") ? given.field("value") : given;
+    return value.is("identifier") && value.text() == target.text();
+  };
+  return target.is("identifier") && std::ranges::any_of(call.field("arguments").children(), is_it);
+}
+
+// The one argument of a call of this function; null: it is none.
+Node argument_of(Node call, std::string_view function) {
+  if (!call || !call.is("call") || call.field("function").text() != function || !call.field("arguments")) return {};
+  const auto given = call.field("arguments").children();
+  return given.size() == 1 ? given[0] : Node{};
+}
+
+// What the body of a loop over a list calls an entry: `for layer in self.layers`, `for i, layer in enumerate(self.layers)` whose `i` is not
+// used, `for i in range(len(self.layers))` with `self.layers[i]`. Empty: the loop is none of these.
+std::string entry_of(Node loop, std::string_view list) {
+  const Node left = loop.field("left"), right = loop.field("right");
+  if (right.text() == list) return std::string(left.text());
+  if (const Node counted = argument_of(right, "enumerate"); counted && counted.text() == list) {
+    const auto names = left.children();
+    const bool two = left.is("pattern_list") && names.size() == 2 && !has_identifier(loop.field("body"), names[0].text());
+    return two ? std::string(names[1].text()) : std::string();
+  }
+  const Node length = argument_of(argument_of(right, "range"), "len");
+  if (!length || length.text() != list || !left.is("identifier")) return {};
+  return std::string(list) + "[" + std::string(left.text()) + "]";
+}
+
+bool is_in(Node node, Node outer) {
+  for (; node; node = node.parent()) {
+    if (node.id() == outer.id()) return true;
+  }
+  return false;
+}
+
+// The number that a loop counts with; null: none.
+Node index_of(Node loop) {
+  const Node left = loop.field("left"), right = loop.field("right");
+  if (!right || !right.is("call")) return {};
+  if (right.field("function").text() == "range") return left;
+  const auto names = left.children();
+  return right.field("function").text() == "enumerate" && !names.empty() ? names[0] : Node{};
+}
+
+// Whether the number is only the place in a list, or compared with a list's length: what it does for one more layer is then known.
+bool counts_alone(Node node, std::string_view index) {
+  if (node.is("identifier") && node.text() == index) {
+    for (Node up = node.parent(); up && !up.is("block"); up = up.parent()) {
+      if (up.is("subscript") && !is_in(node, up.field("value"))) return true;
+      if (up.is("comparison_operator")) return up.text().find("len(") != std::string_view::npos;
+    }
+    return false;
+  }
+  return std::ranges::all_of(node.children(), [&](const Node& child) { return counts_alone(child, index); });
+}
+
+bool leaves(Node node) {
+  constexpr std::array<std::string_view, 4> kLeaving{"break_statement", "continue_statement", "return_statement", "yield"};
+  return std::ranges::find(kLeaving, node.kind()) != kLeaving.end() || std::ranges::any_of(node.children(), leaves);
+}
+
+bool is_the_same_each_time(Node loop) {
+  const Node body = loop.field("body"), index = index_of(loop);
+  return !loop.field("alternative") && !leaves(body) && !takes_away(body.text()) && (!index || counts_alone(body, index.text()));
+}
+
+// `[:-1]`, `[1:]`: without numbers that depend on how many there are.
+bool is_part_of_list(Node slice) {
+  constexpr std::array<std::string_view, 5> kParts{":-1", "1:", "1:-1", ":", "::1"};
+  return slice.is("slice") && std::ranges::find(kParts, slice.text()) != kParts.end();
+}
+
+// The loop that a use belongs to; null: none that is known. A use beside the loop (`len(self.name)`, a call of the first or last) is of
+// all of them: nullopt.
+std::optional<Node> round_of(Node use) {
+  Node list = use, above = use.parent();
+  if (above.is("argument_list") && argument_of(above.parent(), "len")) return std::nullopt;
+  const bool entry = above.is("subscript") && above.field("value").id() == use.id();
+  const Node place = entry ? above.field("subscript") : Node{};
+  if (entry && (place.text() == "-1" || place.text() == "0")) {
+    const Node call = above.parent();
+    return call.is("call") && call.field("function").id() == above.id() ? std::nullopt : std::optional(Node{});
+  }
+  if (entry && is_part_of_list(place)) list = above;
+  for (Node loop = guess::enclosing(list, "for_statement"); loop; loop = guess::enclosing(loop, "for_statement")) {
+    const bool header = is_in(list, loop.field("right"));
+    if (header && (!entry || is_part_of_list(place))) return loop;
+    const Node index = index_of(loop);
+    if (!header && entry && index && place.text() == index.text()) return loop;
+  }
+  return Node{};
+}
+
+bool is_handed_on(Node use) {
+  const Node loop = guess::enclosing(use, "for_statement");
+  const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text()) : std::string();
+  const auto body = entry.empty() ? std::vector<Node>() : loop.field("body").children();
+  return body.size() == 1 && hands_on(body[0], entry);
+}
+
+}  // namespace
+
+ListUse use_of_list(const Ref& type, const std::string& name) {
+  ListUse rounds{.kind = ListUse::Kind::rounds, .at = {}};
+  std::optional<Node> use;
+  bool all_hand_on = true;
+  for_each_use(type, name, [&](Node one) {
+    use = one;
+    const Node above = one.parent();
+    rounds.last_apart = rounds.last_apart || (above.is("subscript") && above.field("subscript").text() == "-1");
+    all_hand_on = all_hand_on && is_handed_on(one);
+    const auto loop = round_of(one);
+    if (!loop || rounds.kind == ListUse::Kind::other) return;
+    if (!rounds.at) rounds.at = *loop;
+    if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop)) rounds = {.kind = ListUse::Kind::other, .at = one};
+  });
+  if (use && all_hand_on) return {};
+  if (use && rounds.kind == ListUse::Kind::rounds && !rounds.at) return {.kind = ListUse::Kind::other, .at = *use};
+  return rounds;
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,22 @@
+// How methods of a module's class go through a list of layers.
+#pragma once
+
+#include <string>
+
+#include "annotator/lab/layers/python/value.h"
+
+namespace hotlens::layers {
+
+struct ListUse {
+  enum class Kind : std::uint8_t {
+    hands_on,  // `for layer in self.name: x = layer(x, …)`, also with `enumerate` or an index
+    rounds,    // a loop that calls each entry and does the same with each
+    other
+  };
+  Kind kind = Kind::hands_on;
+  bool last_apart = false;  // `self.name[-1]` is called beside the loop
+  Node at;                  // rounds: the loop, null where no method of the class has one; other: the first use that is neither
+};
+ListUse use_of_list(const Ref& type, const std::string& name);
+
+}  // namespace hotlens::layers

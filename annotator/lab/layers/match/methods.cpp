@@ -1,0 +1,101 @@
+#include "annotator/lab/layers/match/methods.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+
+void attributes(Node node, const std::string& name, const std::function<void(Node)>& each) {
+  if (node.is("attribute") && node.field("attribute").text() == name) each(node);
+  for (const Node& child : node.children()) attributes(child, name, each);
+}
+
+void for_each_method(const Ref& type, const std::function<void(const std::string&, Node)>& each, int depth = 0) {
+  if (type->kind != Kind::type || depth > 20) return;
+  for (const auto& [name, function] : type->scope->names) {
+    if (function->kind == Kind::function && name != "__init__") each(name, function->node);
+  }
+  for (const Ref& base : type->items) for_each_method(base, each, depth + 1);
+}
+
+void functions(Node node, Functions& to) {
+  if (node.is("function_definition") || node.is("lambda")) {
+    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
+    std::size_t number = 0;
+    while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
+  }
+  for (const Node& child : node.children()) functions(child, to);
+}
+
+}  // namespace
+
+Functions functions_of(const Files& files) {
+  Functions all;
+  for (const auto& [path, code] : files) functions(code->root(), all);
+  return all;
+}
+
+bool mentions(Node node, const std::string& name) {
+  if (node.is("attribute") && node.field("attribute").text() == name) return true;
+  return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
+}
+
+Node method_of(const Ref& type, const std::string& name) {
+  Node found;
+  for_each_method(type, [&](const std::string& one, Node node) {
+    if (one == name && !found) found = node;
+  });
+  return found;
+}
+
+void for_each_use(const Ref& type, const std::string& name, const std::function<void(Node)>& each) {
+  for_each_method(type, [&](const std::string&, Node node) { attributes(node, name, each); });
+}
+
+std::optional<Node> first_other_call(const Ref& type, const std::string& name) {
+  std::optional<Node> other;
+  for_each_use(type, name, [&](Node use) {
+    const Node call = use.parent();
+    const bool called = call && call.is("call") && call.field("function").id() == use.id();
+    if (!called && !other) other = use;
+  });
+  return other;
+}
+
+bool unpacks_states(const Ref& type, const std::string& name) {
+  bool found = false;
+  for_each_use(type, name, [&](Node use) {
+    for (Node up = use.parent(); up; up = up.parent()) {
+      const Node left = up.is("assignment") ? up.field("left") : Node{};
+      if (left) found = found || left.text().find('(') != std::string_view::npos;
+      if (left || up.is("block")) break;
+    }
+  });
+  return found;
+}
+
+bool returns_several(const Ref& type) {
+  const std::function<bool(Node)> several = [&](Node node) {
+    if (node.is("return_statement")) {
+      const auto values = node.children();
+      return !values.empty() && (values[0].is("expression_list") || values[0].is("tuple") || values[0].is("dictionary"));
+    }
+    return std::ranges::any_of(node.children(), several);
+  };
+  const Node forward = method_of(type, "forward");
+  return !forward || several(forward);
+}
+
+bool reads_children(const Ref& type) {
+  constexpr std::array<const char*, 6> kAll{"children", "modules", "named_children", "named_modules", "_modules", "get_submodule"};
+  bool found = false;
+  for (const char* name : kAll) for_each_use(type, name, [&](Node) { found = true; });
+  for_each_method(type, [&](const std::string&, Node node) { found = found || node.text().find("getattr(") != std::string_view::npos; });
+  return found;
+}
+
+}  // namespace hotlens::layers

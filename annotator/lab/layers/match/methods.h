@@ -1,0 +1,37 @@
+// What methods of a module's class do with its attributes.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "annotator/lab/layers/python/value.h"
+
+namespace hotlens::layers {
+
+// Every function of the files by its file, its qualified name and its number among those of that name.
+using Functions = std::map<std::string, Node>;
+using Files = std::map<std::filesystem::path, std::shared_ptr<const guess::Code>>;
+Functions functions_of(const Files& files);
+
+bool mentions(Node node, const std::string& name);  // as an attribute
+
+// The function that the class or one of its bases has under this name; null: none.
+Node method_of(const Ref& type, const std::string& name);
+
+// `self.name` in methods other than the constructor.
+void for_each_use(const Ref& type, const std::string& name, const std::function<void(Node)>& each);
+
+// The first use of a container that is something else than a call of it; nullopt: there is none.
+std::optional<Node> first_other_call(const Ref& type, const std::string& name);
+// Whether a result of `self.name(…)` is taken apart as `out, (h, c)`.
+bool unpacks_states(const Ref& type, const std::string& name);
+// Whether its forward gives a tuple.
+bool returns_several(const Ref& type);
+// Whether something goes through all children, or asks for one by a text.
+bool reads_children(const Ref& type);
+
+}  // namespace hotlens::layers

@@ -1,0 +1,477 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "annotator/lab/layers/python/interpreter.h"
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // no layer has a larger number
+constexpr std::size_t kLongestWords = 600;
+constexpr std::size_t kLongestList = 100'000;  // letters
+constexpr int kMostNesting = 2'000;
+
+bool is_number(const Ref& value) {
+  return value->kind == Kind::integer || value->kind == Kind::boolean || value->kind == Kind::real;
+}
+
+double as_real(const Ref& value) {
+  return value->kind == Kind::real ? value->real : static_cast<double>(value->integer);
+}
+
+std::int64_t floor_divided(std::int64_t a, std::int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+std::optional<double> computed(std::string_view op, double a, double b) {
+  if (op == "+") return a + b;
+  if (op == "-") return a - b;
+  if (op == "*") return a * b;
+  if (op == "**") return std::pow(a, b);
+  if (b == 0) return std::nullopt;
+  if (op == "/") return a / b;
+  if (op == "//") return std::floor(a / b);
+  if (op == "%") return a - b * std::floor(a / b);
+  return std::nullopt;
+}
+
+// Exact where it fits; nullopt for what is no whole number.
+std::optional<std::int64_t> computed(std::string_view op, std::int64_t a, std::int64_t b) {
+  const auto rough = computed(op == "//" ? "/" : op, static_cast<double>(a), static_cast<double>(b));
+  if (!rough || std::abs(*rough) > static_cast<double>(kLargest) || op == "/") return std::nullopt;
+  if (op == "+") return a + b;
+  if (op == "-") return a - b;
+  if (op == "*") return a * b;
+  if (op == "//") return floor_divided(a, b);
+  if (op == "%") return a - b * floor_divided(a, b);
+  if (op == "**" && b >= 0) return static_cast<std::int64_t>(std::llround(*rough));
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_plain(const Value& value) {
+  return value.kind == Kind::none || value.kind == Kind::boolean || value.kind == Kind::integer || value.kind == Kind::real ||
+         value.kind == Kind::text;
+}
+
+std::string written(const Value& value, int depth) {
+  if (depth > 6) return "…";
+  const auto listed = [&](const std::vector<Ref>& items) {
+    std::string all;
+    for (const Ref& item : items) {
+      if (all.size() > kLongestList) return all + "… of " + std::to_string(items.size());
+      all += (all.empty() ? "" : ", ") + written(*item, depth + 1);
+    }
+    return all;
+  };
+  switch (value.kind) {
+    case Kind::unknown:
+      return value.text;
+    case Kind::none:
+      return "None";
+    case Kind::boolean:
+      return value.integer != 0 ? "True" : "False";
+    case Kind::integer:
+      return std::to_string(value.integer);
+    case Kind::real: {
+      std::array<char, 32> digits{};
+      const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value.real);
+      return {digits.data(), end};
+    }
+    case Kind::text:
+      return "'" + value.text + "'";
+    case Kind::list:
+      return "[" + listed(value.items) + "]";
+    case Kind::tuple:
+      return "(" + listed(value.items) + ")";
+    case Kind::mapping:
+      return "{" + listed(value.items) + ": " + listed(value.values) + "}";
+    case Kind::function:
+      return value.node ? std::string(value.node.text()) : value.text;
+    case Kind::external:
+    case Kind::method:
+    case Kind::type:
+      return value.text;
+    case Kind::object: {
+      std::string all = (value.self ? value.self->text : "") + "(" + listed(value.given.positional);
+      for (const auto& [name, one] : value.given.named) all += ", " + name + "=" + written(*one, depth + 1);
+      for (const auto& [name, one] : value.attributes) all += "; " + name + "=" + written(*one, depth + 1);
+      return all + ")";
+    }
+  }
+  return {};
+}
+
+// Long words are shortened by what they amount to, so that nested unknowns stay small.
+Ref Interpreter::unknown(std::string words) {
+  if (words.size() > kLongestWords) words = words.substr(0, 80) + "…#" + std::to_string(std::hash<std::string>{}(words));
+  if (const auto found = known_.find(words); found != known_.end()) return found->second;
+  return make({.kind = Kind::unknown, .text = std::move(words)});
+}
+
+Ref Interpreter::name(std::string_view name, Frame& frame) {
+  for (auto scope = frame.scope; scope; scope = scope->outer) {
+    if (scope->is_class && scope != frame.scope) continue;
+    if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
+  }
+  return make({.kind = Kind::external, .text = std::string(name)});
+}
+
+Ref Interpreter::expression(Node node, Frame& frame) {
+  if (!node || !spend() || nesting_ > kMostNesting) return unknown("beyond what is followed");
+  const struct Inside {
+    int& nesting;
+    explicit Inside(int& at) : nesting(++at) {}
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { --nesting; }
+  } inside(nesting_);
+  const std::string_view kind = node.kind();
+  const auto each = [&](Kind made) {
+    Ref all = make({.kind = made});
+    for (const Node& one : node.children()) {
+      if (one.is("list_splat")) {
+        const Ref rest = expression(one.children().front(), frame);
+        const auto items = entries(rest);
+        if (!items) return unknown(std::string("[*") + written(*rest) + "]");
+        all->items.insert(all->items.end(), items->begin(), items->end());
+      } else {
+        all->items.push_back(expression(one, frame));
+      }
+    }
+    return all;
+  };
+  if (kind == "identifier") return name(node.text(), frame);
+  if (kind == "integer") {
+    std::string digits(node.text());
+    std::erase(digits, '_');
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error == std::errc{} && end == digits.data() + digits.size()) return whole(value);
+    return unknown(std::move(digits));
+  }
+  if (kind == "float") {
+    std::string digits(node.text());
+    std::erase(digits, '_');
+    return real(std::strtod(digits.c_str(), nullptr));
+  }
+  if (kind == "true" || kind == "false") return boolean_value(kind == "true");
+  if (kind == "none") return none();
+  if (kind == "string" || kind == "concatenated_string") return text(node, frame);
+  if (kind == "parenthesized_expression") return expression(node.children().empty() ? Node{} : node.children().front(), frame);
+  if (kind == "list") return each(Kind::list);
+  if (kind == "tuple" || kind == "expression_list") return each(Kind::tuple);
+  if (kind == "call") return call_expression(node, frame);
+  if (kind == "attribute") return attribute(expression(node.field("object"), frame), std::string(node.field("attribute").text()));
+  if (kind == "subscript") return subscript(node, frame);
+  if (kind == "binary_operator")
+    return binary(node.field("operator").text(), expression(node.field("left"), frame), expression(node.field("right"), frame));
+  if (kind == "boolean_operator") return boolean(node, frame);
+  if (kind == "comparison_operator") return comparison(node, frame);
+  if (kind == "unary_operator") return binary(node.field("operator").text(), whole(0), expression(node.field("argument"), frame));
+  if (kind == "not_operator") {
+    const Ref value = expression(node.field("argument"), frame);
+    const auto holds = truth(value);
+    return holds ? boolean_value(!*holds) : unknown("not " + written(*value));
+  }
+  if (kind == "conditional_expression") {
+    const auto parts = node.children();
+    const Ref condition = expression(parts[1], frame);
+    if (const auto holds = truth(condition)) return expression(parts[*holds ? 0 : 2], frame);
+    const Ref yes = expression(parts[0], frame), no = expression(parts[2], frame);
+    return unknown(written(*yes) + " if " + written(*condition) + " else " + written(*no));
+  }
+  if (kind == "list_comprehension" || kind == "generator_expression" || kind == "dictionary_comprehension")
+    return comprehension(node, frame);
+  if (kind == "dictionary") {
+    Ref all = make({.kind = Kind::mapping});
+    for (const Node& pair : node.children()) {
+      if (!pair.is("pair")) return unknown("{" + std::string(node.text()) + "}");
+      all->items.push_back(expression(pair.field("key"), frame));
+      all->values.push_back(expression(pair.field("value"), frame));
+    }
+    return all;
+  }
+  if (kind == "lambda") {
+    return make({.kind = Kind::function, .text = "lambda", .node = node, .scope = frame.scope, .owner = frame.owner});
+  }
+  if (kind == "named_expression") {
+    const Ref value = expression(node.field("value"), frame);
+    assign(node.field("name"), value, frame, node);
+    return value;
+  }
+  return unknown(std::string(node.text()));
+}
+
+Ref Interpreter::text(Node node, Frame& frame) {
+  std::string all;
+  for (const Node& part : node.children()) {
+    if (part.is("string")) {
+      const Ref one = text(part, frame);
+      if (one->kind != Kind::text) return unknown(std::string(node.text()));
+      all += one->text;
+    } else if (part.is("string_content")) {
+      all += part.text();
+    } else if (part.is("interpolation")) {
+      const Ref one = expression(part.children().front(), frame);
+      const bool plain = one->kind == Kind::integer || one->kind == Kind::text;
+      if (!plain || part.children().size() > 1) return unknown(std::string(node.text()) + " of " + written(*one));
+      all += one->kind == Kind::text ? one->text : written(*one);
+      if (!spend(all.size())) return unknown(std::string(node.text()));
+    }
+  }
+  return text_of(std::move(all));
+}
+
+Ref Interpreter::binary(std::string_view op, const Ref& left, const Ref& right) {
+  if (is_number(left) && is_number(right)) {
+    if (left->kind != Kind::real && right->kind != Kind::real) {
+      if (const auto value = computed(op, left->integer, right->integer)) return whole(*value);
+    }
+    if (const auto value = computed(op, as_real(left), as_real(right))) return real(*value);
+  }
+  const auto words = [&] { return unknown("(" + written(*left) + " " + std::string(op) + " " + written(*right) + ")"); };
+  if (op == "+" && left->kind == right->kind && (left->kind == Kind::list || left->kind == Kind::tuple)) {
+    if (!spend(left->items.size() + right->items.size())) return words();
+    Ref sum = make({.kind = left->kind});
+    sum->items = left->items;
+    sum->items.insert(sum->items.end(), right->items.begin(), right->items.end());
+    return sum;
+  }
+  if (op == "*" && left->kind == Kind::list && right->kind == Kind::integer && right->integer < 10'000) {
+    if (!spend(left->items.size() * static_cast<std::size_t>(std::max<std::int64_t>(right->integer, 0)))) return words();
+    Ref all = list_of({});
+    for (std::int64_t at = 0; at < right->integer; ++at) all->items.insert(all->items.end(), left->items.begin(), left->items.end());
+    return all;
+  }
+  if (op == "+" && left->kind == Kind::text && right->kind == Kind::text && spend(left->text.size() + right->text.size()))
+    return text_of(left->text + right->text);
+  return words();
+}
+
+Ref Interpreter::comparison(Node node, Frame& frame) {
+  const auto parts = node.children();
+  const std::string op(node.field("operators").text());
+  if (parts.size() != 2) return unknown(std::string(node.text()));
+  const Ref left = expression(parts[0], frame), right = expression(parts[1], frame);
+  const auto words = [&] { return unknown("(" + written(*left) + " " + op + " " + written(*right) + ")"); };
+  const bool plain =
+      left->kind != Kind::unknown && right->kind != Kind::unknown && left->kind != Kind::external && right->kind != Kind::external;
+  if (op == "is" || op == "is not") {
+    if (left->kind == Kind::unknown || (right->kind != Kind::none && right->kind != Kind::boolean)) return words();
+    return boolean_value((written(*left) == written(*right)) == (op == "is"));
+  }
+  if (op == "in" || op == "not in") {
+    const auto items = entries(right);
+    if (!items || left->kind == Kind::unknown) return words();
+    for (const Ref& one : *items) {
+      if (one->kind == Kind::unknown) return words();
+    }
+    const bool found = std::ranges::any_of(*items, [&](const Ref& one) { return written(*one) == written(*left); });
+    return boolean_value(found == (op == "in"));
+  }
+  if (!plain) return words();
+  if (is_number(left) && is_number(right)) {
+    const double a = as_real(left), b = as_real(right);
+    if (op == "<") return boolean_value(a < b);
+    if (op == "<=") return boolean_value(a <= b);
+    if (op == ">") return boolean_value(a > b);
+    if (op == ">=") return boolean_value(a >= b);
+    if (op == "==") return boolean_value(a == b);
+    if (op == "!=") return boolean_value(a != b);
+  }
+  const bool same_kind = left->kind == right->kind && (left->kind == Kind::text || left->kind == Kind::none);
+  if (op == "==" && same_kind) return boolean_value(left->text == right->text);
+  if (op == "!=" && same_kind) return boolean_value(left->text != right->text);
+  return words();
+}
+
+Ref Interpreter::boolean(Node node, Frame& frame) {
+  const bool all = node.field("operator").text() == "and";
+  const Ref left = expression(node.field("left"), frame);
+  const auto holds = truth(left);
+  if (holds && *holds != all) return left;
+  const Ref right = expression(node.field("right"), frame);
+  if (holds) return right;
+  return unknown("(" + written(*left) + (all ? " and " : " or ") + written(*right) + ")");
+}
+
+std::optional<bool> Interpreter::truth(const Ref& value) {
+  switch (value->kind) {
+    case Kind::none:
+      return false;
+    case Kind::boolean:
+    case Kind::integer:
+      return value->integer != 0;
+    case Kind::real:
+      return value->real != 0;
+    case Kind::text:
+      return !value->text.empty();
+    case Kind::list:
+    case Kind::tuple:
+    case Kind::mapping:
+      return !value->items.empty();
+    case Kind::object: {
+      if (value->layer.empty()) return std::nullopt;
+      const auto items = entries(value);  // a container has a length
+      return items ? !items->empty() : value->layer != "ModuleDict";
+    }
+    case Kind::function:
+    case Kind::type:
+      return true;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Nullopt where what comes out is not known.
+std::optional<std::vector<Ref>> Interpreter::entries(const Ref& iterable) {
+  if (iterable->kind == Kind::list || iterable->kind == Kind::tuple || iterable->kind == Kind::mapping) return iterable->items;
+  const bool container = iterable->layer == "Sequential" || iterable->layer == "ModuleList";
+  if (iterable->kind != Kind::object || !container) return std::nullopt;
+  std::vector<Ref> all;
+  for (const auto& [name, value] : iterable->attributes) {
+    if (value->kind == Kind::object && !value->layer.empty()) all.push_back(value);
+  }
+  return all;
+}
+
+Ref Interpreter::subscript(Node node, Frame& frame) {
+  const Ref object = expression(node.field("value"), frame);
+  const Node at = node.field("subscript");
+  const auto items = object->kind == Kind::mapping ? std::nullopt : entries(object);
+  const auto words = [&](const std::string& key) { return unknown(written(*object) + "[" + key + "]"); };
+  if (at.is("slice")) {
+    if (!items) return words(std::string(at.text()));
+    const std::string_view text = at.text();
+    const auto parts = at.children();
+    if (std::ranges::count(text, ':') != 1 || parts.size() > 2) return words(std::string(text));
+    std::int64_t begin = 0, end = std::ssize(*items);
+    for (const Node& part : parts) {
+      const Ref bound = expression(part, frame);
+      if (bound->kind != Kind::integer) return words(written(*bound));
+      const bool first = ts_node_start_byte(part.node) - ts_node_start_byte(at.node) <= text.find(':');
+      (first ? begin : end) =
+          std::clamp<std::int64_t>(bound->integer < 0 ? bound->integer + std::ssize(*items) : bound->integer, 0, std::ssize(*items));
+    }
+    Ref some = make({.kind = object->kind == Kind::tuple ? Kind::tuple : Kind::list});
+    for (std::int64_t one = begin; one < end; ++one) some->items.push_back((*items)[static_cast<std::size_t>(one)]);
+    return some;
+  }
+  const Ref key = expression(at, frame);
+  if (items && key->kind == Kind::integer) {
+    const std::int64_t wanted = key->integer < 0 ? key->integer + std::ssize(*items) : key->integer;
+    if (wanted >= 0 && wanted < std::ssize(*items)) return (*items)[static_cast<std::size_t>(wanted)];
+  }
+  if (object->kind == Kind::mapping) {
+    for (std::size_t one = 0; one < object->items.size(); ++one) {
+      if (written(*object->items[one]) == written(*key)) return object->values[one];
+    }
+  }
+  if (object->kind == Kind::object && key->kind == Kind::text) return attribute(object, key->text);
+  return words(written(*key));
+}
+
+bool Interpreter::passes(const std::vector<Node>& clauses, std::size_t at, Frame& frame, const std::function<void()>& each) {
+  if (at == clauses.size()) {
+    each();
+    return true;
+  }
+  if (clauses[at].is("if_clause")) {
+    const auto holds = truth(expression(clauses[at].children().front(), frame));
+    return holds && (!*holds || passes(clauses, at + 1, frame, each));
+  }
+  const auto items = entries(expression(clauses[at].field("right"), frame));
+  if (!items) return false;
+  for (const Ref& item : *items) {
+    if (!spend()) return false;
+    assign(clauses[at].field("left"), item, frame, clauses[at]);
+    if (!passes(clauses, at + 1, frame, each)) return false;
+  }
+  return true;
+}
+
+Ref Interpreter::comprehension(Node node, Frame& frame) {
+  Frame inner = frame;
+  inner.scope = heap_.scope(frame.scope);
+  std::vector<Node> clauses;
+  for (const Node& child : node.children()) {
+    if (child.is("for_in_clause") || child.is("if_clause")) clauses.push_back(child);
+  }
+  const Node body = node.field("body");
+  Ref all = make({.kind = body.is("pair") ? Kind::mapping : Kind::list});
+  const bool done = passes(clauses, 0, inner, [&] {
+    all->items.push_back(expression(body.is("pair") ? body.field("key") : body, inner));
+    if (body.is("pair")) all->values.push_back(expression(body.field("value"), inner));
+  });
+  return done ? all : unknown(std::string(node.text()));
+}
+
+std::vector<Ref> Interpreter::order(const Ref& type) const {
+  std::vector<Ref> all{type};
+  for (const Ref& base : type->items) {
+    if (base->kind != Kind::type) continue;
+    for (const Ref& one : order(base)) {
+      std::erase(all, one);
+      all.push_back(one);
+    }
+  }
+  return all;
+}
+
+Ref Interpreter::class_attribute(const Ref& type, const std::string& name, const Ref& after) {
+  bool reached = !after;
+  for (const Ref& one : order(type)) {
+    if (reached && one->scope) {
+      if (const auto found = one->scope->names.find(name); found != one->scope->names.end()) return found->second;
+    }
+    reached = reached || one == after;
+  }
+  return nullptr;
+}
+
+Ref Interpreter::bound(const Ref& found, const Ref& self) {
+  if (found->kind != Kind::function) return found;
+  const Node above = found->node.parent();
+  const bool decorated = above && above.is("decorated_definition");
+  const std::string_view decorator = decorated ? above.text().substr(0, above.text().find('\n')) : std::string_view();
+  if (decorator.starts_with("@staticmethod")) return found;
+  Ref made = make(*found);
+  made->self = decorator.starts_with("@classmethod") && self->kind == Kind::object ? self->self : self;
+  return decorator.starts_with("@property") ? call_function(made, {}) : made;
+}
+
+Ref Interpreter::attribute(const Ref& object, const std::string& name) {
+  if (object->kind == Kind::external) {
+    if (object->scope) {
+      if (const auto found = object->scope->names.find(name); found != object->scope->names.end()) return found->second;
+    }
+    if (object->text == "sys" && name == "argv") {
+      Ref all = list_of({});
+      all->items.push_back(text_of(sources_.script.string()));
+      for (const std::string& word : sources_.argv) all->items.push_back(text_of(word));
+      return all;
+    }
+    return make({.kind = Kind::external, .text = object->text + "." + name});
+  }
+  if (object->kind == Kind::type) {
+    if (const Ref found = class_attribute(object, name)) return found;
+    return unknown(object->text + "." + name);
+  }
+  if (object->kind == Kind::object) {
+    for (const auto& [one, value] : object->attributes) {
+      if (one == name) return value;
+    }
+    if (object->self->kind == Kind::type) {
+      if (const Ref found = class_attribute(object->self, name)) return bound(found, object);
+    }
+  }
+  if (object->kind == Kind::unknown) return unknown(object->text + "." + name);
+  return make({.kind = Kind::method, .text = name, .self = object});
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,154 @@
+// Follows a script's top level and the constructors it calls with real numbers, without running any of it.
+//
+// Known are integers, reals, texts, lists, classes and functions of the project's files, arguments of `argparse`, dataclasses. Everything
+// else is unknown and stays it; a branch on an unknown condition is not followed, and what it would have set is unknown. Steps and depth
+// are bounded. Nothing is read but the files that are handed over.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/layers/python/value.h"
+
+namespace hotlens::layers {
+
+// The files of the project as executed or as edited, by absolute path.
+struct Sources {
+  std::map<std::filesystem::path, std::shared_ptr<const guess::Code>> files;
+  std::filesystem::path script;
+  std::vector<std::string> argv;  // without the script
+};
+
+// Whether a text is nested so deeply that nothing should be followed in it.
+bool is_too_deep(const guess::Code& code);
+
+// What the script does besides making layers, in words: a loop that was not followed, a call outside of constructors.
+struct Fact {
+  std::string words;
+  Node at;
+};
+
+class Interpreter {
+ public:
+  // `known`: values of unknowns, by their words.
+  Interpreter(const Sources& sources, Heap& heap, std::map<std::string, Ref> known = {});
+
+  void run();
+  // Modules of torch.nn and of classes derived from it, in the order in which they were made.
+  const std::vector<Ref>& modules() const { return modules_; }
+  // Where these are others, so is the step.
+  const std::vector<Fact>& facts() const { return facts_; }
+  // What each file's top level binds, by its path.
+  std::map<std::filesystem::path, const Scope*> globals() const;
+  bool ran(const void* function) const { return ran_.contains(function); }
+  bool visited(const void* statement) const { return visited_.contains(statement); }
+  // Whether a branch or a loop's body was known not to run, in one call of its function at least.
+  bool passed(const void* block) const { return passed_.contains(block); }
+  // A statement whose branches were not told apart.
+  bool forgotten(const void* statement) const { return forgotten_.contains(statement); }
+  // Whether this call, of a class or of a function of the project, gave a module.
+  bool built(const void* call) const { return built_.contains(call); }
+  // Modules that others were copied of, or that the constructor of another one makes: where no model holds them, no step has them.
+  bool is_spare(const Ref& module) const { return copied_.contains(module) || inner_.contains(module); }
+  // The class and all that it derives from, as Python looks names up.
+  std::vector<Ref> order(const Ref& type) const;
+  // The class of torch.nn that a class derives from; empty: none.
+  std::string layer_of(const Ref& type) const;
+
+ private:
+  enum class Flow : std::uint8_t { on, broken, continued, returned };
+  struct Frame {
+    Scope *scope = nullptr, *globals = nullptr;
+    Ref self = nullptr, owner = nullptr, result = nullptr;
+    const guess::Code* code = nullptr;
+  };
+
+  // Statements.
+  Flow block(Node node, Frame& frame);
+  Flow statement(Node node, Frame& frame);
+  Flow branch(Node node, Frame& frame);
+  Flow loop(Node node, Frame& frame);
+  Flow repeat(Node node, Frame& frame);
+  Flow attempt(Node node, Frame& frame);
+  void assignment(Node node, Frame& frame);
+  void augmented(Node node, Frame& frame);
+  void assign(Node target, const Ref& value, Frame& frame, Node whole);
+  void forget(Node node, Frame& frame);
+  void define(Node node, Frame& frame, bool dataclass);
+  void import(Node node, Frame& frame);
+  void import_from(Node node, Frame& frame);
+  Scope* file(const std::string& dotted, const guess::Code* from);
+  Scope* run_file(const guess::Code& code, const std::string& name);
+
+  // Expressions.
+  Ref expression(Node node, Frame& frame);
+  Ref name(std::string_view name, Frame& frame);
+  Ref binary(std::string_view op, const Ref& left, const Ref& right);
+  Ref comparison(Node node, Frame& frame);
+  Ref boolean(Node node, Frame& frame);
+  Ref subscript(Node node, Frame& frame);
+  Ref comprehension(Node node, Frame& frame);
+  bool passes(const std::vector<Node>& clauses, std::size_t at, Frame& frame, const std::function<void()>& each);
+  Ref text(Node node, Frame& frame);
+  Ref attribute(const Ref& object, const std::string& name);
+  Ref class_attribute(const Ref& type, const std::string& name, const Ref& after = nullptr);
+  Ref bound(const Ref& found, const Ref& self);
+  Arguments arguments(Node list, Frame& frame);
+  std::optional<std::vector<Ref>> entries(const Ref& iterable);
+  std::optional<bool> truth(const Ref& value);
+
+  // Calls.
+  Ref call_expression(Node node, Frame& frame);
+  Ref call(const Ref& callee, Arguments given, Node site);
+  Ref call_function(const Ref& function, const Arguments& given);
+  Ref instantiate(const Ref& type, const Arguments& given, Node site);
+  Ref make_external(const Ref& callee, Arguments given, Node site);
+  Ref builtin(const std::string& name, const Arguments& given, Node site);
+  Ref method(const Ref& self, const std::string& name, const Arguments& given, Node site);
+  Ref parse_arguments(const Ref& parser);
+  void fields(const Ref& object, const Ref& type, const Arguments& given);
+  void set(const Ref& object, const std::string& name, const Ref& value, Node whole);
+  void fill(const Ref& container, const Arguments& given, Node site);
+  void add_module(const Ref& made) {
+    modules_.push_back(made);
+    if (constructing_ > 0) inner_.insert(made);
+  }
+  Ref part(const std::string& name, Arguments given, Node site);
+  void add_parts(const Ref& object);
+  Ref deep_copy(const Ref& module, int depth = 0);
+  Ref reshaped(const Ref& tensor, const std::string& name, const Arguments& given);
+
+  // Values.
+  Ref make(Value value) { return heap_.value(std::move(value)); }
+  Ref none() { return make({.kind = Value::Kind::none}); }
+  Ref boolean_value(bool value) { return make({.kind = Value::Kind::boolean, .integer = value ? 1 : 0}); }
+  Ref whole(std::int64_t value) { return make({.kind = Value::Kind::integer, .integer = value}); }
+  Ref real(double value) { return make({.kind = Value::Kind::real, .real = value}); }
+  Ref text_of(std::string value) { return make({.kind = Value::Kind::text, .text = std::move(value)}); }
+  Ref list_of(std::vector<Ref> items) { return make({.kind = Value::Kind::list, .items = std::move(items)}); }
+  Ref unknown(std::string words);
+  // Whether so many steps, or entries of lists and letters of texts, are left.
+  bool spend(std::size_t steps = 1);
+  void note(const std::string& callee, const Arguments& given, Node site);
+
+  const Sources& sources_;
+  Heap& heap_;
+  std::map<std::string, Ref> known_;
+  std::map<const guess::Code*, Scope*> files_;
+  std::vector<Ref> modules_;
+  std::vector<Fact> facts_;
+  std::set<const void*> ran_;      // functions that were followed
+  std::set<const void*> visited_;  // statements that were
+  std::set<const void*> passed_, forgotten_;
+  std::set<const void*> built_;  // calls that gave modules
+  std::set<const Value*> copied_, inner_;
+  int constructing_ = 0;  // constructors of modules that are being followed
+  std::int64_t steps_ = 0;
+  int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included
+};
+
+}  // namespace hotlens::layers

@@ -1,0 +1,128 @@
+// Layers of torch.nn that hold others, as their constructors make them (torch/nn/modules/activation.py and transformer.py); and copies.
+#include <algorithm>
+#include <array>
+
+#include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/python/torch_layers.h"
+
+namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+
+std::optional<double> real_of(const Ref& value) {
+  if (!value || (value->kind != Kind::integer && value->kind != Kind::real)) return std::nullopt;
+  return value->kind == Kind::real ? value->real : static_cast<double>(value->integer);
+}
+
+}  // namespace
+
+Ref Interpreter::part(const std::string& name, Arguments given, Node site) {
+  const std::string layer = name == "NonDynamicallyQuantizableLinear" ? "Linear" : name;
+  const Ref type = make({.kind = Kind::external, .text = "torch.nn." + name});
+  Ref made = make({.kind = Kind::object, .node = site, .self = type, .given = std::move(given)});
+  made->layer = layer;
+  add_module(made);
+  add_parts(made);
+  return made;
+}
+
+void Interpreter::add_parts(const Ref& object) {
+  const Node site = object->node;
+  const auto given = [&](std::string_view name, const Ref& otherwise) {
+    const Ref value = argument(*object, name);
+    return value ? value : otherwise;
+  };
+  const auto add = [&](const char* name, const Ref& value) { set(object, name, value, site); };
+  const auto layer = [&](const char* name, std::vector<Ref> with, std::vector<std::pair<std::string, Ref>> named = {}) {
+    return part(name, {.positional = std::move(with), .named = std::move(named)}, site);
+  };
+  const std::string& name = object->layer;
+  if (name == "MultiheadAttention") {
+    const Ref width = given("embed_dim", unknown("embed_dim")), heads = given("num_heads", unknown("num_heads"));
+    const Ref bias = given("bias", boolean_value(true));
+    add("out_proj", layer("NonDynamicallyQuantizableLinear", {width, width}, {{"bias", bias}}));
+    add("embed_dim", width);
+    add("num_heads", heads);
+    const bool known = width->kind == Kind::integer && heads->kind == Kind::integer && heads->integer > 0;
+    if (known) add("head_dim", whole(width->integer / heads->integer));
+    if (const auto rate = real_of(given("dropout", real(0)))) add("dropout", real(*rate));
+  }
+  if (name == "TransformerEncoderLayer" || name == "TransformerDecoderLayer") {
+    const bool decodes = name == "TransformerDecoderLayer";
+    const Ref width = given("d_model", unknown("d_model")), heads = given("nhead", unknown("nhead"));
+    const Ref hidden = given("dim_feedforward", whole(2048)), rate = given("dropout", real(0.1));
+    const Ref first = given("batch_first", boolean_value(false)), bias = given("bias", boolean_value(true));
+    const auto attention = [&] {
+      return layer("MultiheadAttention", {width, heads}, {{"dropout", rate}, {"bias", bias}, {"batch_first", first}});
+    };
+    add("self_attn", attention());
+    if (decodes) add("multihead_attn", attention());
+    add("linear1", layer("Linear", {width, hidden}, {{"bias", bias}}));
+    add("dropout", layer("Dropout", {rate}));
+    add("linear2", layer("Linear", {hidden, width}, {{"bias", bias}}));
+    constexpr std::array<const char*, 3> kNorms{"norm1", "norm2", "norm3"}, kDropouts{"dropout1", "dropout2", "dropout3"};
+    const std::size_t blocks = decodes ? 3 : 2;
+    for (std::size_t at = 0; at < blocks; ++at) add(kNorms[at], layer("LayerNorm", {width}));
+    for (std::size_t at = 0; at < blocks; ++at) add(kDropouts[at], layer("Dropout", {rate}));
+  }
+  if (name == "TransformerEncoder" || name == "TransformerDecoder") {
+    const auto at = [&](std::size_t place, std::string_view word) {
+      for (const auto& [one, value] : object->given.named) {
+        if (one == word) return value;
+      }
+      return place < object->given.positional.size() ? object->given.positional[place] : none();
+    };
+    const Ref model = at(0, name == "TransformerEncoder" ? "encoder_layer" : "decoder_layer"), count = at(1, "num_layers");
+    const Ref norm = at(2, "norm");
+    if (model->kind != Kind::object || count->kind != Kind::integer) return add("layers", unknown("the layers of " + name));
+    std::vector<Ref> copies;
+    for (std::int64_t copy = 0; copy < count->integer && spend(); ++copy) copies.push_back(deep_copy(model));
+    const Ref list = part("ModuleList", {}, site);
+    for (std::size_t copy = 0; copy < copies.size(); ++copy) set(list, std::to_string(copy), copies[copy], model->node);
+    add("layers", list);
+    if (norm->kind == Kind::object) add("norm", norm);
+  }
+}
+
+// As copy.deepcopy makes it of a module. What was copied is no part of a step where no model holds it.
+Ref Interpreter::deep_copy(const Ref& module, int depth) {
+  copied_.insert(module);
+  Ref made = make(*module);
+  if (!made->layer.empty()) add_module(made);
+  for (auto& [name, value] : made->attributes) {
+    if (value->kind == Kind::object && !value->layer.empty() && depth < 50 && spend()) value = deep_copy(value, depth + 1);
+  }
+  return made;
+}
+
+// A tensor that is made in another shape: of `torch.zeros(100, 64).unsqueeze(0)`. Null: it is no such call.
+Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Arguments& given) {
+  auto shape = made_shape(*tensor);
+  if (!shape) return nullptr;
+  std::vector<std::int64_t> places;
+  for (const Ref& one : given.positional) {
+    if (one->kind != Kind::integer) return nullptr;
+    places.push_back(one->integer);
+  }
+  const auto rank = std::ssize(*shape);
+  const auto place = [&](std::int64_t at, std::int64_t more) { return at < 0 ? at + rank + more : at; };
+  constexpr std::array<std::string_view, 5> kThemselves{"float", "clone", "contiguous", "detach", "double"};
+  if (std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
+  if (name == "unsqueeze" && places.size() == 1 && place(places[0], 1) >= 0 && place(places[0], 1) <= rank) {
+    shape->insert(shape->begin() + place(places[0], 1), 1);
+  } else if (name == "transpose" && places.size() == 2) {
+    const std::int64_t one = place(places[0], 0), other = place(places[1], 0);
+    if (one < 0 || other < 0 || one >= rank || other >= rank) return nullptr;
+    std::swap((*shape)[static_cast<std::size_t>(one)], (*shape)[static_cast<std::size_t>(other)]);
+  } else {
+    return nullptr;
+  }
+  Ref made = make(*tensor), sizes = list_of({});
+  for (const std::int64_t size : *shape) sizes->items.push_back(whole(size));
+  sizes->kind = Kind::tuple;
+  made->given = {.positional = {sizes}};
+  return made;
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,108 @@
+#include "annotator/lab/layers/python/wording.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hotlens::layers {
+namespace {
+
+std::string_view last_of(std::string_view dotted) {
+  return dotted.substr(dotted.rfind('.') + 1);
+}
+
+// Where a class's own assignments say by their annotation that they are fields.
+bool is_field(Node assignment) {
+  const Node body = assignment.parent().parent();
+  return body.is("block") && body.parent().is("class_definition");
+}
+
+// Annotations of parameters, results and variables.
+bool is_annotation(Node node) {
+  if (!node.is("type")) return false;
+  const Node above = node.parent();
+  return above.is("typed_parameter") || above.is("typed_default_parameter") || above.is("function_definition") ||
+         (above.is("assignment") && !is_field(above));
+}
+
+bool has_only_constants(Node node) {
+  if (node.is("identifier") || node.is("call")) return false;
+  return std::ranges::all_of(node.children(), has_only_constants);
+}
+
+Node only_child(Node statement, std::string_view kind) {
+  const auto parts = statement.is("expression_statement") ? statement.children() : std::vector<Node>();
+  return parts.size() == 1 && parts[0].is(kind) ? parts[0] : Node{};
+}
+
+bool is_note(Node statement) {
+  const Node call = only_child(statement, "call");
+  return call && is_told(call.field("function").text());
+}
+
+void add(Node node, std::string& to) {
+  if (is_silent(node)) return;
+  const std::uint32_t count = ts_node_child_count(node.node);
+  if (count == 0 || node.is("string_content")) {
+    to += node.text();
+    to += '\x1f';
+    return;
+  }
+  if (node.is("block")) to += '{';
+  for (std::uint32_t at = 0; at < count; ++at) {
+    const Node child{node.code, ts_node_child(node.node, at)};
+    const Node next = at + 1 < count ? Node{node.code, ts_node_child(node.node, at + 1)} : Node{};
+    if (child.is("comment") || child.is("line_continuation") || is_annotation(child) || (next && is_annotation(next))) continue;
+    add(child, to);
+  }
+  if (node.is("block")) to += '}';
+}
+
+}  // namespace
+
+bool is_silent(Node statement) {
+  if (statement.is("pass_statement") || only_child(statement, "string") || only_child(statement, "concatenated_string")) return true;
+  if (const Node declared = only_child(statement, "assignment"); declared && !declared.field("right") && !is_field(declared)) return true;
+  return is_note(statement) && only_child(statement, "call").field("function").text() == "print" &&
+         has_only_constants(only_child(statement, "call").field("arguments"));
+}
+
+std::string wording(Node node) {
+  std::string all;
+  if (node) add(node, all);
+  return all;
+}
+
+bool same_wording(Node one, Node other) {
+  return one.text() == other.text() || wording(one) == wording(other);
+}
+
+std::string marks(Node node) {
+  std::string all;
+  for (std::uint32_t at = 0; at < ts_node_child_count(node.node); ++at) {
+    const Node child{node.code, ts_node_child(node.node, at)};
+    if (!child.is("comment")) all += ts_node_is_named(child.node) ? std::string_view("_") : child.text();
+  }
+  return all;
+}
+
+bool is_told(std::string_view callee) {
+  constexpr std::array<std::string_view, 3> kAlone{"print", "random.seed", "np.random.seed"};
+  constexpr std::array<std::string_view, 11> kLast{"manual_seed", "manual_seed_all", "getLogger", "basicConfig",    "info",        "debug",
+                                                   "warning",     "setLevel",        "warn",      "filterwarnings", "simplefilter"};
+  return is_among(kAlone, callee) || (callee.find('.') != std::string_view::npos && is_among(kLast, last_of(callee)));
+}
+
+bool is_remark(Node statement) {
+  if (is_silent(statement)) return true;
+  if (!is_note(statement)) return false;
+  constexpr std::array<std::string_view, 14> kCheap{"sum",  "len",   "str",  "repr",       "int", "float",  "round",
+                                                    "type", "numel", "size", "parameters", "dim", "format", "named_parameters"};
+  bool cheap = true;
+  guess::walk(only_child(statement, "call").field("arguments"), [&](Node node) {
+    if (node.is("call")) cheap = cheap && is_among(kCheap, last_of(node.field("function").text()));
+    return cheap;
+  });
+  return cheap;
+}
+
+}  // namespace hotlens::layers

@@ -1,0 +1,31 @@
+// What a piece of Python says to the interpreter, whatever else stands in it: comments, layout, docstrings, annotations and notes to people
+// (a `print` of constants) are left out. Equal wordings run alike.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "annotator/lab/layers/python/value.h"
+
+namespace hotlens::layers {
+
+std::string wording(Node node);
+bool same_wording(Node one, Node other);
+// What stands between its named parts: "_<_", "_:".
+std::string marks(Node node);
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+// Whether a function of this dotted name tells people something or seeds random numbers: neither changes what a step costs.
+bool is_told(std::string_view callee);
+// Nothing wherever it stands, in a step too: a docstring, `pass`, a declaration, `print("here")`.
+bool is_silent(Node statement);
+// A statement that tells people something, or does nothing: `print(f"{sum(p.numel() for p in model.parameters())} weights")`, `pass`.
+bool is_remark(Node statement);
+
+}  // namespace hotlens::layers
