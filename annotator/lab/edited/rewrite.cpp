@@ -180,7 +180,7 @@ class Rewriting {
   // What a functional dropout of the module drops: a number that it holds.
   static std::optional<Unclear> change_rate(const Change& change, Operator& op) {
     lab::Value* rate = nullptr;
-    if (op.name.ends_with("dropout") && op.args.size() > 1) rate = &op.args[1];
+    if ((op.name.ends_with("dropout") || op.name.ends_with("dropout_")) && op.args.size() > 1) rate = &op.args[1];
     if (op.name == "aten::scaled_dot_product_attention" && op.args.size() > 4) rate = &op.args[4];
     for (auto& [name, value] : op.kwargs) {
       if (name == "dropout_p" || name == "p") rate = &value;

@@ -193,9 +193,29 @@ class Restructuring {
     return all;
   }
 
+  // Whether layers that go work with parameters of others: `embed.weight = head.weight`.
+  bool shares_weights(const Gap& gap, const Call& old) const {
+    bool shares = false;
+    for (std::size_t place = old.begin; place < old.end; ++place) {
+      const Operator& op = draft_.program.operators[place];
+      const std::string holder = op.module == lab::kNoModule ? std::string() : draft_.program.modules[op.module];
+      const auto goes = [&](const std::string& path) {
+        return std::ranges::any_of(gap.removed, [&](const Step& step) { return step.function.empty() && lab::is_within(path, step.path); });
+      };
+      if (!goes(holder) || op.kind == OperatorKind::free) continue;
+      lab::for_each_tensor(op, [&](TensorId id) {
+        const Tensor* tensor = draft_.listed(id);
+        const bool parameter = tensor != nullptr && tensor->kind == lab::TensorKind::parameter;
+        shares = shares || (parameter && !goes(lab::split_name(tensor->name).first));
+      });
+    }
+    return shares;
+  }
+
   std::optional<Unclear> replace(const Gap& gap, Call old, std::size_t number) {
     const auto flow = lab::through(draft_, old);
     if (!flow) return unclear(gap, "what was there " + flow.error(), &old);
+    if (shares_weights(gap, old)) return unclear(gap, "what was there has its weights from another layer", &old);
     std::vector<Operator>& operators = draft_.program.operators;
     auto made = call(gap, flow->in, Operator(operators[old.begin]), number);
     if (!made) return made.error();

@@ -55,9 +55,10 @@ bool is_followed(Node use, bool real, int depth) {
                                                        "torch.randn", "torch.empty", "torch.full"};
   constexpr std::array<std::string_view, 6> kWhole{"argument_list", "parenthesized_expression", "unary_operator", "list_splat", "tuple",
                                                    "list"};
-  bool scales = false;
+  bool scales = false, given_as_number = false;
   Node child = use;
   for (Node up = use.parent(); up; child = up, up = up.parent()) {
+    if (up.is("argument_list") || up.is("keyword_argument")) given_as_number = is_number(child);
     if (std::ranges::find(kWhole, up.kind()) != kWhole.end()) continue;
     if (up.is("binary_operator")) {
       const std::string_view sign = up.field("operator").text();
@@ -80,7 +81,8 @@ bool is_followed(Node use, bool real, int depth) {
     }
     if (up.is("call")) {
       const Node callee = up.field("function");
-      if (real) return scales && callee.id() != child.id() && callee.is("attribute") && !callee.text().starts_with("math.");
+      if (real)
+        return scales && !given_as_number && callee.id() != child.id() && callee.is("attribute") && !callee.text().starts_with("math.");
       if (callee.id() == child.id() || !callee.is("attribute")) return false;
       return std::ranges::find(kMethods, callee.field("attribute").text()) != kMethods.end() ||
              std::ranges::find(kFactories, callee.text()) != kFactories.end();
