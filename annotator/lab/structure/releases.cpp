@@ -8,6 +8,11 @@ Operator release(const std::vector<TensorId>& ids) {
   return op;
 }
 
+std::size_t after_releases(const Program& program, std::size_t place) {
+  while (place < program.operators.size() && program.operators[place].kind == OperatorKind::free) ++place;
+  return place;
+}
+
 void release_after_last_use(Program& program) {
   std::vector<std::size_t> last(program.ids, 0);
   std::vector<std::vector<TensorId>> after(program.operators.size());

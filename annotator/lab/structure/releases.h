@@ -10,6 +10,9 @@ namespace hotlens::lab {
 
 Operator release(const std::vector<TensorId>& ids);
 
+// The first place from here on that lets nothing go.
+std::size_t after_releases(const Program& program, std::size_t place);
+
 // Whether anything is left to let go.
 template <class Keeps>
 bool keep_only(Operator& release, const Keeps& keeps) {

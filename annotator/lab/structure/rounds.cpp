@@ -4,17 +4,10 @@
 #include <map>
 #include <optional>
 
-#include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/releases.h"
 
 namespace hotlens::lab {
 namespace {
-
-std::size_t after_releases(const Draft& draft, std::size_t place) {
-  const auto& operators = draft.program.operators;
-  while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
-  return place;
-}
 
 // Whether two stretches of a program are alike, and which tensor of one stands where in the other.
 class Likeness {
@@ -84,7 +77,7 @@ class Finding {
   Finding(const Draft& draft, std::vector<std::vector<std::string>> paths) : draft_(draft), paths_(std::move(paths)) {}
 
   std::expected<Rounds, std::string> run(std::size_t number) {
-    if (paths_.size() < 3) return std::unexpected("of fewer than three layers it is not known what their loop does with each");
+    if (paths_.size() < 2) return std::unexpected("of one layer it is not known what their loop does with each");
     if (auto why = locate(number)) return std::unexpected(*why);
     leave_out_shared();
     see_made();
@@ -92,6 +85,11 @@ class Finding {
     for (std::size_t at = 1; at + 1 < rounds_.all.size(); ++at) {
       auto next = next_of(rounds_.all[at], rounds_.all[at + 1]);
       if (!next) return std::unexpected("their loop does not do the same with each");
+      rounds_.next.push_back(std::move(*next));
+    }
+    if (rounds_.all.size() == 2) {
+      auto next = next_of_two();
+      if (!next) return std::unexpected("of two layers it is not known what their loop does with each");
       rounds_.next.push_back(std::move(*next));
     }
     if (!takes_from_the_last()) return std::unexpected("what their loop gives each does not come from the one before it alone");
@@ -113,22 +111,23 @@ class Finding {
         if (calls_others(round.before.back())) return "they are not called one after another";
         round.calls.push_back(call);
         round.passing.push_back(passing(draft_, call));
-        end = after_releases(draft_, call.end);
+        end = after_releases(draft_.program, call.end);
       }
       rounds_.all.push_back(std::move(round));
     }
     return std::nullopt;
   }
 
-  // What goes into all, a mask or edges, is no round's own.
+  // What goes into all, a mask or edges, is no round's own. The first of many may get something else, as its loop begins.
   void leave_out_shared() {
+    const std::size_t first = rounds_.all.size() > 2 ? 1 : 0, rounds = rounds_.all.size() - first;
     for (std::size_t layer = 0; layer < paths_.front().size(); ++layer) {
       std::map<TensorId, std::size_t> times;
-      for (std::size_t at = 1; at < rounds_.all.size(); ++at) {
+      for (std::size_t at = first; at < rounds_.all.size(); ++at) {
         for (const TensorId id : rounds_.all[at].passing[layer].in) ++times[id];
       }
       for (Round& round : rounds_.all) {
-        std::erase_if(round.passing[layer].in, [&](TensorId id) { return times[id] + 1 == rounds_.all.size(); });
+        std::erase_if(round.passing[layer].in, [&](TensorId id) { return times[id] == rounds; });
       }
     }
   }
@@ -171,9 +170,53 @@ class Finding {
     return likeness.take();
   }
 
+  // Of two rounds: what runs after the second has to be what ran between them, as of a loop whose body ends with it. A third would begin
+  // so.
+  std::optional<Ids> next_of_two() const {
+    const Round &one = rounds_.all[0], &other = rounds_.all[1];
+    const Call& between = other.before.front();
+    const auto& operators = draft_.program.operators;
+    const auto computing = [&](std::size_t at) { return operators[at].kind != OperatorKind::free; };
+    std::size_t left = 0, end = after_releases(draft_.program, other.calls.back().end);
+    const std::size_t begin = end;
+    for (std::size_t at = between.begin; at < between.end; ++at) left += computing(at) ? 1 : 0;
+    for (; left > 0 && end < operators.size(); ++end) left -= computing(end) ? 1 : 0;
+    Likeness likeness(draft_);
+    const bool alike = left == 0 && likeness.match(one.passing.back().out, other.passing.back().out) &&
+                       likeness.same(between, {.begin = begin, .end = end});
+    auto next = alike ? std::optional(likeness.take()) : std::nullopt;
+    return next && takes_nothing_else(*next) ? next : std::nullopt;
+  }
+
+  // Whether all that the second of two rounds takes from the first is what runs between them, or what the first takes too.
+  bool takes_nothing_else(const Ids& next) const {
+    const Round &one = rounds_.all[0], &other = rounds_.all[1];
+    std::set<TensorId> known = other.made;
+    for (const auto& [id, there] : next) known.insert(id);
+    for (std::size_t at = one.calls.front().begin; at < one.calls.back().end; ++at)
+      for_each_tensor(draft_.program.operators[at], [&](TensorId id) { known.insert(id); });
+    bool all = true;
+    for (std::size_t at = other.before.front().end; at < other.calls.back().end; ++at) {
+      const Operator& op = draft_.program.operators[at];
+      if (op.kind == OperatorKind::free) continue;
+      for_each_tensor(op, [&](TensorId id) {
+        const bool inside = !other.made.contains(id) && draft_.listed(id) == nullptr && made_before(other, id);
+        all = all && (!inside || known.contains(id));
+      });
+    }
+    return all;
+  }
+
+  // By an operator before the round: what its calls make for themselves alone is no matter.
+  bool made_before(const Round& round, TensorId id) const {
+    const auto& operators = draft_.program.operators;
+    return std::any_of(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(round.before.front().begin),
+                       [&](const Operator& op) { return std::ranges::find(op.out, id) != op.out.end(); });
+  }
+
   // Each round takes what it takes from the one before, and but for the last nothing else takes what a round makes.
   bool takes_from_the_last() const {
-    for (std::size_t at = 1; at + 1 < rounds_.all.size(); ++at) {
+    for (std::size_t at = 1; at < rounds_.next.size(); ++at) {
       for (const TensorId id : rounds_.taken(at)) {
         if (!rounds_.all[at].made.contains(rounds_.next[at].at(id))) return false;
       }
@@ -199,47 +242,11 @@ class Finding {
   Rounds rounds_;
 };
 
-// What stands in the next round where this stands; of the last round's that it takes from the one before, what it makes itself.
-TensorId after(const Rounds& rounds, std::size_t round, TensorId id) {
-  return rounds.next[std::min(round, rounds.next.size() - 1)].at(id);
-}
-
-bool is_mentioned(const Draft& draft, TensorId id, std::size_t from) {
-  const auto& operators = draft.program.operators;
-  return std::any_of(operators.begin() + static_cast<std::ptrdiff_t>(from), operators.end(),
-                     [&](const Operator& op) { return uses(op, id); });
-}
-
-// Without rounds [first, last): what stands for what the last of them makes.
-std::map<TensorId, TensorId> pairs_of(const Rounds& rounds, std::size_t first, std::size_t last) {
-  std::map<TensorId, TensorId> pairs;
-  const auto pair = [&](TensorId id, std::size_t from, std::size_t to) {
-    TensorId there = id;
-    for (std::size_t at = from; at < to; ++at) there = after(rounds, at, there);
-    pairs[there] = id;
-  };
-  for (const TensorId id : rounds.taken(first)) pair(id, first, last);
-  if (last == rounds.all.size() && first > 1) {
-    for (const TensorId id : rounds.all[first - 1].made) {
-      if (rounds.next[first - 1].contains(id)) pair(id, first - 1, last - 1);
-    }
-  }
-  return pairs;
-}
-
-// Without those before round `last`: its first call gets what the first of all got.
-std::map<TensorId, TensorId> first_pairs(const Rounds& rounds, std::size_t last) {
-  const auto &was = rounds.all[last].passing.front().in, &is = rounds.all[0].passing.front().in;
-  std::map<TensorId, TensorId> pairs;
-  for (std::size_t at = 0; at < std::min(was.size(), is.size()); ++at) pairs[was[at]] = is[at];
-  return pairs;
-}
-
 }  // namespace
 
 std::vector<TensorId> Rounds::taken(std::size_t round) const {
   std::vector<TensorId> some;
-  const bool last = round + 1 == all.size();
+  const bool last = round == next.size();
   for (const auto& [id, there] : next[last ? round - 1 : round]) {
     const TensorId one = last ? there : id;
     if (id != there && !all[round].made.contains(one)) some.push_back(one);
@@ -247,77 +254,17 @@ std::vector<TensorId> Rounds::taken(std::size_t round) const {
   return some;
 }
 
+TensorId Rounds::after(std::size_t round, TensorId id) const {
+  return next[std::min(round, next.size() - 1)].at(id);
+}
+
 std::expected<Rounds, std::string> rounds_of(const Draft& draft, const std::vector<std::vector<std::string>>& paths, std::size_t number) {
   auto all = Finding(draft, paths).run(number);
-  if (all || paths.size() < 4) return all;
+  if (all || paths.size() < 3) return all;
   auto others = Finding(draft, {paths.begin() + 1, paths.end()}).run(number);
   if (!others) return all;
   others->first = 1;
   return others;
-}
-
-std::expected<void, std::string> remove_rounds(Draft& draft, const Rounds& rounds, std::size_t first, std::size_t last) {
-  const bool from_the_first = first == 0;
-  if (from_the_first && last == rounds.all.size()) return std::unexpected("what their loop does without any is not known");
-  const Call gone = from_the_first ? Call{rounds.all[0].calls.front().begin, rounds.all[last].calls.front().begin}
-                                   : Call{rounds.all[first].before.front().begin, rounds.all[last - 1].calls.back().end};
-  const std::map<TensorId, TensorId> pairs = from_the_first ? first_pairs(rounds, last) : pairs_of(rounds, first, last);
-  if (!std::ranges::all_of(passing(draft, gone).out, [&](TensorId id) { return pairs.contains(id); }))
-    return std::unexpected("what comes after them takes more than what their loop hands on");
-  std::vector<Operator>& operators = draft.program.operators;
-  std::vector<Operator> kept(operators.begin(), operators.begin() + static_cast<std::ptrdiff_t>(gone.begin));
-  for (std::size_t at = gone.begin; at < operators.size(); ++at) {
-    if (at >= gone.end || operators[at].kind == OperatorKind::free) kept.push_back(std::move(operators[at]));
-  }
-  operators = std::move(kept);
-  for (const auto& [was, is] : pairs) {
-    if (is_mentioned(draft, was, gone.begin)) hand_over(draft, was, is, gone.begin);
-  }
-  return {};
-}
-
-bool insert_rounds(Draft& draft, const Rounds& rounds, std::size_t after_round, std::size_t count, const CallLayer& call) {
-  const std::size_t example = std::max<std::size_t>(after_round, 1);
-  const Round &model = rounds.all[example], &before = rounds.all[after_round];
-  const auto taken = rounds.taken(example);
-  Ids state;  // what the example takes: what stands there now
-  for (const TensorId id : taken) state[id] = after_round == 0 ? id : after(rounds, example, id);
-  std::vector<Operator> made;
-  Ids ids;
-  for (std::size_t round = 0; round < count; ++round) {
-    ids = state;
-    for (std::size_t layer = 0; layer < model.calls.size(); ++layer) {
-      std::ranges::move(copied(draft, draft, model.before[layer], ids), std::back_inserter(made));
-      auto called = call(round, layer, model, ids);
-      if (!called) return false;
-      std::ranges::move(*called, std::back_inserter(made));
-      const Call& call_shown = model.calls[layer];
-      for (std::size_t at = call_shown.end; at < after_releases(draft, call_shown.end); ++at) {
-        Operator release = draft.program.operators[at];
-        if (!keep_only(release, [&](TensorId id) { return ids.contains(id); })) continue;
-        rename(release, ids);
-        made.push_back(std::move(release));
-      }
-    }
-    for (const TensorId id : taken) state[id] = ids.at(after(rounds, example, id));
-  }
-  const std::size_t place = after_releases(draft, before.calls.back().end), more = made.size();
-  std::vector<Operator>& operators = draft.program.operators;
-  operators.insert(operators.begin() + static_cast<std::ptrdiff_t>(place), std::make_move_iterator(made.begin()),
-                   std::make_move_iterator(made.end()));
-  if (after_round > 0) {
-    for (const TensorId id : before.made) {
-      if (!ids.contains(id) || !is_mentioned(draft, id, place + more)) continue;
-      hand_over(draft, id, ids.at(id), place + more);
-      draft.made.insert(id);
-    }
-    return true;
-  }
-  for (std::size_t at = place + more; at < model.calls.back().end + more; ++at) rename(operators[at], state);
-  for (const TensorId id : taken) {
-    if (draft.listed(id) == nullptr) draft.made.insert(id);
-  }
-  return true;
 }
 
 }  // namespace hotlens::lab

@@ -29,6 +29,8 @@ struct Rounds {
 
   // What a round takes from the one before: what it stands for is another tensor in each round.
   std::vector<TensorId> taken(std::size_t round) const;
+  // What stands in the next round where this stands; of what the last takes, what it makes itself in its place.
+  TensorId after(std::size_t round, TensorId id) const;
 };
 
 // `paths`: the layers of each round as the program calls them, in the order of their calls; `number`: of the calls of each. The error: why

@@ -7,6 +7,7 @@
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"
+#include "annotator/lab/structure/locate.h"
 #include "annotator/lab/structure/loop_edit.h"
 #include "annotator/lab/structure/parameters.h"
 #include "annotator/lab/structure/releases.h"
@@ -68,40 +69,6 @@ class Restructuring {
             .op = call == nullptr ? std::string() : draft_.program.operators[call->begin].name};
   }
 
-  // Where a step is called: a function right after what is called before it. `steps`: the nearest first.
-  std::vector<Call> locate(const Gap& gap, const std::vector<Step>& steps, std::size_t number) const {
-    const Step& step = steps[number];
-    if (step.function.empty()) return lab::calls_of(draft_.program, step.path);
-    const auto& operators = draft_.program.operators;
-    const auto is_it = [&](const Operator& op) {
-      const std::string name = "aten::" + function_name(step);
-      return op.kind == OperatorKind::library && op.module != lab::kNoModule && (op.name == name || op.name == name + "_") &&
-             draft_.program.modules[op.module] == gap.recorded_holder;
-    };
-    std::vector<Call> found;
-    const auto add = [&](std::size_t place) { found.push_back({.begin = place, .end = place + 1}); };
-    if (number + 1 < steps.size()) {
-      for (const Call& before : locate(gap, steps, number + 1)) {
-        std::size_t place = before.end;
-        while (place < operators.size() && operators[place].kind == OperatorKind::free) ++place;
-        if (place < operators.size() && is_it(operators[place])) add(place);
-      }
-    } else if (is_alone(step)) {
-      for (std::size_t place = 0; place < operators.size(); ++place) {
-        if (is_it(operators[place])) add(place);
-      }
-    }
-    return found;
-  }
-
-  // Whether its forward calls the function once.
-  static bool is_alone(const Step& step) {
-    const std::string_view text = guess::enclosing(step.at, "function_definition").text();
-    const std::string name = function_name(step) + "(";
-    const std::size_t first = text.find(name);
-    return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
-  }
-
   using Calls = std::vector<std::vector<Call>>;
   static bool add(std::vector<Call> found, Calls& to) {
     if (found.empty()) return false;
@@ -119,10 +86,11 @@ class Restructuring {
     steps.insert(steps.end(), gap.before.begin(), gap.before.end());
     Calls removed, before, after;
     bool all = true;
-    for (std::size_t at = gap.removed.size(); at-- > 0;) all = add(locate(gap, steps, at), removed) && all;
-    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at) add(locate(gap, gap.before, at), before);
+    for (std::size_t at = gap.removed.size(); at-- > 0;) all = add(locate(draft_.program, gap, steps, at), removed) && all;
+    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at)
+      add(locate(draft_.program, gap, gap.before, at), before);
     for (std::size_t at = 0; gap.sequence && at < gap.after.size() && after.empty(); ++at) {
-      if (gap.after[at].function.empty()) add(locate(gap, gap.after, at), after);
+      if (gap.after[at].function.empty()) add(locate(draft_.program, gap, gap.after, at), after);
       if (gap.is_forward()) break;
     }
     if (gap.is_forward() && !before.empty()) after.clear();

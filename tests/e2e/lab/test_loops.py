@@ -15,9 +15,14 @@ REFUSED = {
 }
 
 
+# Recorded with two layers: what runs after the second has to be what runs between them.
+OF_TWO = {f"{name}_of_two": SCRIPTS[name].replace("DEPTH = 4", "DEPTH = 2") for name in ("added", "in_place", "zipped", "pairs")}
+NOT_OF_TWO = {f"{name}_of_two": SCRIPTS[name].replace("DEPTH = 4", "DEPTH = 2") for name in ("shared", "not_the_last")}
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record_all(tmp_path_factory.mktemp("loops"), SCRIPTS)
+    return record_all(tmp_path_factory.mktemp("loops"), SCRIPTS | OF_TWO | NOT_OF_TWO)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 6])
@@ -28,6 +33,23 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
     assert not document["refused"] + document["misfits"]
     record(tmp_path / "truth", text)
     assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("name", OF_TWO)
+def test_two_layers_show_what_a_third_would_do(recorded: Path, tmp_path: Path, name: str, depth: int) -> None:
+    text = edit(recorded / name, OF_TWO[name], "DEPTH = 2", f"DEPTH = {depth}")
+    document = predicted(recorded / name)
+    assert not document["refused"] + document["misfits"]
+    record(tmp_path / "truth", text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+@pytest.mark.parametrize("name", NOT_OF_TWO)
+def test_two_layers_may_not_show_it(recorded: Path, name: str) -> None:
+    edit(recorded / name, NOT_OF_TWO[name], "DEPTH = 2", "DEPTH = 3")
+    (refusal,) = predicted(recorded / name)["refused"]
+    assert "of two layers" in refusal["reason"]
 
 
 @pytest.mark.parametrize("name", REFUSED)

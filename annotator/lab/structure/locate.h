@@ -1,0 +1,14 @@
+// Where a recorded program calls what an edit is beside.
+#pragma once
+
+#include <vector>
+
+#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/structure/calls.h"
+
+namespace hotlens::layers {
+
+// Of step `number`: a layer wherever it is called, a function right after what is called before it. `steps`: the nearest first.
+std::vector<lab::Call> locate(const lab::Program& program, const Gap& gap, const std::vector<Step>& steps, std::size_t number);
+
+}  // namespace hotlens::layers
