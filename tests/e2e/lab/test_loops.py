@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from loops import SCRIPTS
-from training import edit, predicted, record, record_all, recorded_peak
+from training import edit, predicted, record_all, told_as_run
 
 REFUSED = {
     "kept": "does not come from the one before it alone",
@@ -29,20 +29,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in REFUSED])
 def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, depth: int) -> None:
     text = edit(recorded / name, SCRIPTS[name], "DEPTH = 4", f"DEPTH = {depth}")
-    document = predicted(recorded / name)
-    assert not document["refused"] + document["misfits"]
-    record(tmp_path / "truth", text)
-    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+    assert told_as_run(recorded / name, text, tmp_path / "truth")
 
 
 @pytest.mark.parametrize("depth", [1, 4])
 @pytest.mark.parametrize("name", OF_TWO)
 def test_two_layers_show_what_a_third_would_do(recorded: Path, tmp_path: Path, name: str, depth: int) -> None:
     text = edit(recorded / name, OF_TWO[name], "DEPTH = 2", f"DEPTH = {depth}")
-    document = predicted(recorded / name)
-    assert not document["refused"] + document["misfits"]
-    record(tmp_path / "truth", text)
-    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+    assert told_as_run(recorded / name, text, tmp_path / "truth")
 
 
 @pytest.mark.parametrize("name", NOT_OF_TWO)

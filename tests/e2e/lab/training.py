@@ -58,3 +58,12 @@ def predicted(folder: Path, *files: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def told_as_run(folder: Path, text: str, truth: Path) -> list[str]:
+    """The folder's script was edited to `text`: what is told of the edits, whose peak is that of the text really run in `truth`."""
+    document = predicted(folder)
+    assert not document["refused"] + document["misfits"]
+    record(truth, text)
+    assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(truth)}
+    return [edit["what"] for edit in document["edits"]]

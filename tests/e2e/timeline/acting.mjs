@@ -1,6 +1,6 @@
 // What a person does with one page: looks, walks with keys, points, searches, comes back.
 import assert from 'node:assert/strict';
-import { DEVICE, leading, open, stepLevel, kind, label, widest, differ } from './open.mjs';
+import { DEVICE, leading, open, stepLevel, kind, label, largest, widest, differ } from './open.mjs';
 import { eventually, TimelinePage } from './page.mjs';
 
 export async function drawn(world) {
@@ -139,6 +139,28 @@ export async function mouse(world) {
   await eventually('a double click opens nothing', async () => (await timeline.crumbs()).length === 2);
   await timeline.settled();
   await world.shoot(page, 'opened');
+}
+
+// A double click on a block of the critical path goes to that block, wherever it is.
+export async function critical(world) {
+  const { timeline, page } = await open(world, world.trace(DEVICE));
+  const level = await stepLevel(timeline);
+  const row = level.tracks.findIndex(({ ways }) => ways?.some((way) => way !== null && way.length > 1));
+  assert.ok(row >= 0, 'no block of the critical path has a place');
+  const { ways, blocks } = level.tracks[row];
+  const there = ways.flatMap((way, index) => (way !== null && way.length > 1 ? [{ way, index }] : []));
+  const { way, index } = largest(there, (each) => blocks.duration[each.index]);
+  const point = await timeline.pointOf(level, row, index);
+  await page.mouse.move(point.x, point.y);
+  await eventually('the tip does not say where it leads', async () =>
+    /double click goes there/.test(await page.locator('.tip.shown').innerText()),
+  );
+  await page.mouse.dblclick(point.x, point.y);
+  await eventually('a double click goes elsewhere', async () => (await timeline.crumbs()).length === way.length);
+  await timeline.settled();
+  const { label: name } = await timeline.ask('details', { path: way });
+  await eventually('the block is not told', async () => (await timeline.details()).includes(name));
+  await world.shoot(page);
 }
 
 // A stretch of time is chosen with the mouse, or what is seen with a key; what ran in it is what the server adds up.
