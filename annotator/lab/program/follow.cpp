@@ -304,14 +304,17 @@ bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around
   return now != *literals;
 }
 
-// A part of a dimension that is another now: `x[:, :96]`.
-bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
+// A part of a dimension that is another now: `x[:, :96]`. What a step takes of a table (`self.places[:, : x.size(1)]`) is as much as the
+// batch needs, however large the table is.
+bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
+  const Numbers& numbers = around.numbers;
   const std::size_t dim = dimension(op, 1, was.size());
   if (was[dim] == is[dim]) return false;
   bool changed = false;
   for (const std::size_t at : {std::size_t{2}, std::size_t{3}}) {
     Whole* bound = whole_at(op, at);
     if (bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
+    if (around.held && !moves(bound->offset, numbers)) continue;
     bound->offset = bound->offset == was[dim] ? is[dim] : scaled(bound->offset, was[dim], is[dim], numbers);
     changed = true;
   }
@@ -335,7 +338,7 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
       return follow_view(op, was, is, around);
     if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
     if (op.name == "aten::expand") return follow_expand(op, was, is, around);
-    if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, numbers);
+    if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, around);
     if (op.name == "aten::unflatten") return follow_unflatten(op, was, is, numbers);
     const bool sized = is_one_of(op.name, {"aten::as_strided", "aten::constant_pad_nd"});
     if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");

@@ -20,6 +20,7 @@ using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;
 // now.
 struct Around {
   Numbers numbers, sizes;
+  bool held = false;       // the operator's first tensor is a parameter, a buffer, or a part of one
   Numbers attention = {};  // of torch's MultiheadAttention: its heads, and how wide one is
 };
 

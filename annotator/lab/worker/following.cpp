@@ -84,7 +84,7 @@ void Following::change(Operator* next, const Bindings& bindings) {
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
   if (first != nullptr && before == sizes_.end()) return;
-  Around around;
+  Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id)};
   if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
@@ -92,6 +92,16 @@ void Following::change(Operator* next, const Bindings& bindings) {
       first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);
   if (!changed) throw Unfollowed(changed.error());
   changed_ += *changed ? 1 : 0;
+}
+
+// A parameter or a buffer, or a part of one: so is what this operator takes of it.
+bool Following::is_held(const Operator& op, TensorId first) {
+  const bool listed = first >= 0 && static_cast<std::size_t>(first) < edited_.tensors.size();
+  const TensorKind kind = listed ? edited_.tensors[static_cast<std::size_t>(first)].kind : TensorKind::other;
+  const bool held = parts_.contains(first) || kind == TensorKind::parameter || kind == TensorKind::buffer;
+  if (held && (op.name == "aten::slice" || op.name == "aten::select" || op.name == "aten::unsqueeze"))
+    parts_.insert(op.out.begin(), op.out.end());
+  return held;
 }
 
 void Following::note_sizes(const Operator& op, const Bindings& bindings) {

@@ -39,6 +39,7 @@ class Following {
  private:
   TensorId was(TensorId id) const;
   void note_sizes(const Operator& op, const Bindings& bindings);
+  bool is_held(const Operator& op, TensorId first);
   void resize_kept(const Bindings& bindings);
 
   const Program& recorded_;
@@ -46,6 +47,7 @@ class Following {
   const Followed& what_;
   std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> around_;  // sizes used in a module and below it: as recorded, now
   std::map<std::size_t, std::vector<std::size_t>> holders_;                        // of a module, with itself
+  std::set<TensorId> parts_;                                                       // of parameters and buffers
   std::map<TensorId, Sizes> sizes_;                                                // as recorded
   std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;                      // what operators made and the recorded step keeps
   std::size_t changed_ = 0;

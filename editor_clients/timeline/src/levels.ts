@@ -166,6 +166,10 @@ export function createLevels(store: Store, rest: Rest): Levels {
     if (document.activeElement === document.body) pane.focus({ preventScroll: true });
   }).observe(pane);
 
+  // Levels that arrive may be higher than their places were: until somebody scrolls, the cursor stays in view.
+  let following = false;
+  for (const event of ['wheel', 'pointerdown']) pane.addEventListener(event, () => (following = false), { passive: true });
+
   // The level of the cursor, and the one that it opened, are scrolled into the pane.
   function scrollToCursor(state: State): void {
     const shown = layoutPicture(shownLevels(state, trackWidth(width())), width());
@@ -197,7 +201,9 @@ export function createLevels(store: Store, rest: Rest): Levels {
       (cursor?.before === undefined) !== (before.view.cursor?.before === undefined);
     const doubled = cursor !== undefined && state.beside.levels.length > before.beside.levels.length;
     const grown = state.levels.length > before.levels.length || doubled;
-    if ((moved || grown) && !state.leading) scrollToCursor(state);
+    following = !state.leading && (following || moved);
+    const filled = following && state.levels !== before.levels;
+    if ((moved || grown || filled) && !state.leading) scrollToCursor(state);
     const { path, zooms, step, profile } = before.view;
     const now = state.view;
     if (now.path !== path || now.zooms !== zooms || now.step !== step || now.profile !== profile || state.overview !== before.overview)

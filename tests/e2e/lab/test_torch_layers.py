@@ -109,6 +109,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "old", "new", "what"),
     [
         ("encoder", "width=32", "width=48", "Places.pe"),
+        ("encoder", "longest=40", "longest=80", "Places.pe"),
         ("encoder", "heads=4", "heads=8", "MultiheadAttention(32, 4 → 8, dropout=0.1, bias=True, batch_first=True)"),
         ("encoder", "depth=2", "depth=4", "TransformerEncoderLayer(32, 4) added"),
         ("encoder", "dropout=0.1", "dropout=0.0", "Dropout(0.1 → 0)"),

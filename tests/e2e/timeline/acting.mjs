@@ -160,6 +160,9 @@ export async function critical(world) {
   await timeline.settled();
   const { label: name } = await timeline.ask('details', { path: way });
   await eventually('the block is not told', async () => (await timeline.details()).includes(name));
+  // The level that it stands in is the last one, and in view.
+  const hidden = await page.locator('.levels').evaluate((pane) => pane.scrollHeight - pane.scrollTop - pane.clientHeight);
+  assert.ok(hidden < 40, `${hidden} pixels are below the pane`);
   await world.shoot(page);
 }
 

@@ -86,6 +86,17 @@ TEST_CASE("parts of a width stay as many; a part that is no whole one is unclear
   CHECK(after(op("aten::split_with_sizes", {list({96, 192}), dim}), {8, 32, 288}, {8, 32, 384}) == "128 256");
 }
 
+TEST_CASE("what is taken of a table stays as much, of another tensor its part") {
+  const auto end = [](std::int64_t bound, bool held, const Numbers& numbers) {
+    Operator slice = op("aten::slice", {Value{Whole{.offset = 1}}, Value{Whole{.offset = 0}}, Value{Whole{.offset = bound}}});
+    if (!follow(slice, {1, 40, 32}, {1, 80, 32}, {.numbers = numbers, .sizes = {}, .held = held})) return std::int64_t{-1};
+    return std::get<Whole>(slice.args[3].is).offset;
+  };
+  CHECK(end(12, true, {}) == 12);
+  CHECK(end(20, false, {}) == 40);
+  CHECK(end(20, true, {{20, 40}}) == 40);
+}
+
 TEST_CASE("expanding keeps what is expanded and follows the rest") {
   CHECK(after(op("aten::expand", {list({8, 17, 96})}), {1, 17, 96}, {1, 17, 128}) == "8 17 128");
   CHECK(after(op("aten::expand", {list({8, -1, -1})}), {1, 1, 96}, {1, 1, 128}) == "8 -1 -1");

@@ -136,6 +136,8 @@ bool is_container(std::string_view layer) {
 // torch.zeros(1, 1, 96), torch.randn((n, 4)), torch.empty(size=…).
 std::optional<Shape> made_shape(const Value& made) {
   constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
+  const bool triangle = made.kind == Kind::object && made.self && (made.self->text == "torch.tril" || made.self->text == "torch.triu");
+  if (triangle && !made.given.positional.empty()) return made_shape(*made.given.positional[0]);
   if (made.kind != Kind::object || !made.self || std::ranges::find(kFactories, made.self->text) == kFactories.end()) return std::nullopt;
   if (made.given.positional.size() == 1 && made.given.positional[0]->kind != Kind::integer) return sizes(made.given.positional[0], 0);
   Value all{.kind = Kind::tuple, .items = made.given.positional};

@@ -115,10 +115,13 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
     const std::int64_t one = place(places[0], 0), other = place(places[1], 0);
     if (one < 0 || other < 0 || one >= rank || other >= rank) return nullptr;
     std::swap((*shape)[static_cast<std::size_t>(one)], (*shape)[static_cast<std::size_t>(other)]);
+  } else if ((name == "view" || name == "reshape") && std::ranges::none_of(places, [](std::int64_t one) { return one < 0; })) {
+    shape = places;
   } else {
     return nullptr;
   }
-  Ref made = make(*tensor), sizes = list_of({});
+  Ref made = make({.kind = Kind::object, .node = tensor->node, .self = make({.kind = Kind::external, .text = "torch.zeros"})}),
+      sizes = list_of({});
   for (const std::int64_t size : *shape) sizes->items.push_back(whole(size));
   sizes->kind = Kind::tuple;
   made->given = {.positional = {sizes}};
