@@ -339,6 +339,9 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
     if (op.name == "aten::expand") return follow_expand(op, was, is, around);
     if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, around);
+    // `self.mask[:, :, :T, :T]` of one that is as large as T: torch notes no slice.
+    if (op.name == "aten::alias" && around.held && was != is)
+      return std::unexpected("all of a table was taken, and it has another size now");
     if (op.name == "aten::unflatten") return follow_unflatten(op, was, is, numbers);
     const bool sized = is_one_of(op.name, {"aten::as_strided", "aten::constant_pad_nd"});
     if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");

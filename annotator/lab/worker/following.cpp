@@ -99,7 +99,7 @@ bool Following::is_held(const Operator& op, TensorId first) {
   const bool listed = first >= 0 && static_cast<std::size_t>(first) < edited_.tensors.size();
   const TensorKind kind = listed ? edited_.tensors[static_cast<std::size_t>(first)].kind : TensorKind::other;
   const bool held = parts_.contains(first) || kind == TensorKind::parameter || kind == TensorKind::buffer;
-  if (held && (op.name == "aten::slice" || op.name == "aten::select" || op.name == "aten::unsqueeze"))
+  if (held && (op.name == "aten::slice" || op.name == "aten::select" || op.name == "aten::alias" || op.name == "aten::unsqueeze"))
     parts_.insert(op.out.begin(), op.out.end());
   return held;
 }

@@ -95,6 +95,9 @@ TEST_CASE("what is taken of a table stays as much, of another tensor its part") 
   CHECK(end(12, true, {}) == 12);
   CHECK(end(20, false, {}) == 40);
   CHECK(end(20, true, {{20, 40}}) == 40);
+  Operator all = op("aten::alias", {});
+  CHECK_FALSE(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}, .held = true}));
+  CHECK(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}}) == false);
 }
 
 TEST_CASE("expanding keeps what is expanded and follows the rest") {
