@@ -340,7 +340,7 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (op.name == "aten::expand") return follow_expand(op, was, is, around);
     if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, around);
     // `self.mask[:, :, :T, :T]` of one that is as large as T: torch notes no slice.
-    if (op.name == "aten::alias" && around.held && was != is)
+    if (op.name == "aten::alias" && around.held && !around.explained)
       return std::unexpected("all of a table was taken, and it has another size now");
     if (op.name == "aten::unflatten") return follow_unflatten(op, was, is, numbers);
     const bool sized = is_one_of(op.name, {"aten::as_strided", "aten::constant_pad_nd"});

@@ -21,6 +21,7 @@ using Numbers = std::vector<std::pair<std::int64_t, std::int64_t>>;
 struct Around {
   Numbers numbers, sizes;
   bool held = false;       // the operator's first tensor is a parameter, a buffer, or a part of one
+  bool explained = true;   // its sizes that are others now are those of other tensors in the module
   Numbers attention = {};  // of torch's MultiheadAttention: its heads, and how wide one is
 };
 

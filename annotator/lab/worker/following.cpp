@@ -80,11 +80,13 @@ void Following::see(const Operator* op, const Bindings& bindings) {
 void Following::change(Operator* next, const Bindings& bindings) {
   if (next == nullptr) return resize_kept(bindings);
   Operator& op = *next;
-  note_sizes(op, bindings);
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
+  const bool explained =
+      before == sizes_.end() || is_explained(op.module, before->second, bindings.tensor(first->id).sizes().vec());  // by others than itself
+  note_sizes(op, bindings);
   if (first != nullptr && before == sizes_.end()) return;
-  Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id)};
+  Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id), .explained = explained};
   if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
@@ -102,6 +104,14 @@ bool Following::is_held(const Operator& op, TensorId first) {
   if (held && (op.name == "aten::slice" || op.name == "aten::select" || op.name == "aten::alias" || op.name == "aten::unsqueeze"))
     parts_.insert(op.out.begin(), op.out.end());
   return held;
+}
+
+bool Following::is_explained(std::size_t module, const Sizes& was, const Sizes& is) const {
+  const auto seen = around_.find(module);
+  bool all = was.size() == is.size();
+  for (std::size_t at = 0; all && at < was.size(); ++at)
+    all = was[at] == is[at] || (seen != around_.end() && seen->second.contains({was[at], is[at]}));
+  return all;
 }
 
 void Following::note_sizes(const Operator& op, const Bindings& bindings) {

@@ -40,6 +40,7 @@ class Following {
   TensorId was(TensorId id) const;
   void note_sizes(const Operator& op, const Bindings& bindings);
   bool is_held(const Operator& op, TensorId first);
+  bool is_explained(std::size_t module, const Sizes& was, const Sizes& is) const;
   void resize_kept(const Bindings& bindings);
 
   const Program& recorded_;

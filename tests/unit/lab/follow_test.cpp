@@ -96,8 +96,8 @@ TEST_CASE("what is taken of a table stays as much, of another tensor its part") 
   CHECK(end(20, false, {}) == 40);
   CHECK(end(20, true, {{20, 40}}) == 40);
   Operator all = op("aten::alias", {});
-  CHECK_FALSE(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}, .held = true}));
-  CHECK(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}}) == false);
+  CHECK_FALSE(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}, .held = true, .explained = false}));
+  CHECK(follow(all, {1, 40}, {1, 80}, {.numbers = {}, .sizes = {}, .held = true}) == false);
 }
 
 TEST_CASE("expanding keeps what is expanded and follows the rest") {
