@@ -60,14 +60,10 @@ lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
 
 // What numbers that were `recorded` are now: those of a module, and of a configuration that it holds.
 void add_rates(const layers::Value& was, const layers::Value& is, double recorded, std::set<double>& to, int depth) {
-  const auto real = [](const layers::Value& value) {
-    const bool whole = value.kind == Kind::integer;
-    return whole || value.kind == Kind::real ? std::optional(whole ? static_cast<double>(value.integer) : value.real) : std::nullopt;
-  };
   for (const auto& [name, value] : was.attributes) {
     const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
     if (now == is.attributes.end()) continue;
-    const auto one = real(*value), other = real(*now->second);
+    const auto one = real_of(*value), other = real_of(*now->second);
     if (one && other && *one == recorded) to.insert(*other);
     const bool holder = value->kind == Kind::object && value->layer.empty() && now->second->kind == Kind::object;
     if (holder && depth < 2) add_rates(*value, *now->second, recorded, to, depth + 1);
@@ -201,8 +197,7 @@ class Rewriting {
     }
     if (op.name == "aten::dropout" || op.name == "aten::feature_dropout") {
       const Ref p = argument(is, "p");
-      if (p && (p->kind == Kind::real || p->kind == Kind::integer))
-        set(op, 1, {p->kind == Kind::real ? p->real : static_cast<double>(p->integer)});
+      if (const auto rate = p ? real_of(*p) : std::nullopt) set(op, 1, {*rate});
     }
     if (op.name == "aten::layer_norm" || op.name == "aten::rms_norm") {
       if (const auto shape = list_of(argument(is, "normalized_shape"), 1, 0)) set(op, 1, *shape);
@@ -215,8 +210,7 @@ class Rewriting {
       change_state(was, is, op);
       const Ref dropout = argument(is, "dropout");
       const bool called = op.name == "aten::lstm" || op.name == "aten::gru";
-      if (called && dropout && (dropout->kind == Kind::real || dropout->kind == Kind::integer))
-        set(op, 5, {dropout->kind == Kind::real ? dropout->real : static_cast<double>(dropout->integer)});
+      if (const auto rate = called && dropout ? real_of(*dropout) : std::nullopt) set(op, 5, {*rate});
     }
     return std::nullopt;
   }

@@ -59,6 +59,11 @@ TensorId Draft::named(TensorKind kind, std::string_view name) const {
   return kNoTensor;
 }
 
+TensorId now(const Ids& ids, TensorId id) {
+  const auto found = ids.find(id);
+  return found == ids.end() ? id : found->second;
+}
+
 std::string_view owner_of(std::string_view name) {
   const std::size_t of = name.rfind(" of ");
   return name.substr(of == std::string_view::npos ? 0 : of + 4);
@@ -70,10 +75,7 @@ std::pair<std::string, std::string> split_name(const std::string& name) {
 }
 
 void rename(Operator& op, const Ids& ids) {
-  change_ids(op, [&](TensorId id) {
-    const auto found = ids.find(id);
-    return found == ids.end() ? id : found->second;
-  });
+  change_ids(op, [&](TensorId id) { return now(ids, id); });
 }
 
 bool uses(const Operator& op, TensorId id) {

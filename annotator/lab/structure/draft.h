@@ -12,6 +12,8 @@
 namespace hotlens::lab {
 
 using Ids = std::map<TensorId, TensorId>;
+// What stands for it; itself where nothing does.
+TensorId now(const Ids& ids, TensorId id);
 
 struct Draft {
   explicit Draft(Program recorded);

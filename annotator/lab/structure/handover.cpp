@@ -27,7 +27,7 @@ void hand_over(Draft& draft, TensorId was, TensorId is, std::size_t from) {
   const bool brought = draft.listed(was) != nullptr;
   if (draft.listed(is) != nullptr) never_release(draft, was);
   if (!brought && !is_released(draft, was, from)) never_release(draft, is);
-  if (!brought) draft.recorded[is] = draft.recorded.contains(was) ? draft.recorded.at(was) : was;  // literal sizes are of what it was
+  if (!brought) draft.recorded[is] = now(draft.recorded, was);  // literal sizes are of what it was
   for (std::size_t place = from; place < draft.program.operators.size(); ++place) {
     Operator& op = draft.program.operators[place];
     if (!brought || op.kind != OperatorKind::free) rename(op, {{was, is}});

@@ -24,10 +24,6 @@ bool is_held(const Tensor& tensor) {
   return tensor.kind == TensorKind::parameter || tensor.kind == TensorKind::buffer;
 }
 
-TensorId given(TensorId id, const lab::Ids& ids) {
-  return ids.contains(id) ? ids.at(id) : id;
-}
-
 Tensor counter(const Tensor& beside) {
   Tensor made{.kind = TensorKind::buffer,
               .name = {},
@@ -205,7 +201,7 @@ std::expected<lab::Called, Unclear> Insertion::call_copy(const std::string& path
     return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[shown->begin].name));
   lab::Ids ids{{flow->in, in}};
   auto operators = copy(path, *shown, ids);
-  return lab::Called{.operators = std::move(operators), .out = given(flow->out, ids)};
+  return lab::Called{.operators = std::move(operators), .out = lab::now(ids, flow->out)};
 }
 
 // A layer that the recorded step calls somewhere, with the same parameters.
@@ -216,7 +212,7 @@ std::expected<lab::Called, Unclear> Insertion::call_again(const std::string& pat
   if (!flow) return std::unexpected(unclear(path, "what it is called with elsewhere: it " + flow.error()));
   lab::Ids ids{{flow->in, in}};
   auto operators = lab::copied(recorded_, draft_, example, ids);
-  return lab::Called{.operators = std::move(operators), .out = given(flow->out, ids)};
+  return lab::Called{.operators = std::move(operators), .out = lab::now(ids, flow->out)};
 }
 
 std::expected<lab::Called, Unclear> Insertion::call(const Step& function, const std::string& holder, TensorId in, const Operator& like) {

@@ -96,18 +96,18 @@ class LoopEdit {
 
   std::expected<std::vector<lab::Operator>, Unclear> call(const std::string& path, const Place& place, lab::Ids& ids) {
     const lab::Passing& passing = place.example->passing[place.layer];
-    const auto now = [&](lab::TensorId id) { return ids.contains(id) ? ids.at(id) : id; };
     const auto shown = insertion_.example(path, place.number);
     if (const lab::Round* like = shown ? round_of(place, *shown) : nullptr) {
       const lab::Passing& theirs = like->passing[place.layer];
       lab::Ids inside;
-      for (std::size_t at = 0; at < std::min(theirs.in.size(), passing.in.size()); ++at) inside[theirs.in[at]] = now(passing.in[at]);
+      for (std::size_t at = 0; at < std::min(theirs.in.size(), passing.in.size()); ++at)
+        inside[theirs.in[at]] = lab::now(ids, passing.in[at]);
       auto operators = insertion_.copy(path, *shown, inside);
       for (std::size_t at = 0; at < std::min(theirs.out.size(), passing.out.size()); ++at) ids[passing.out[at]] = inside.at(theirs.out[at]);
       return operators;
     }
     if (passing.in.size() != 1 || passing.out.size() != 1) return std::unexpected(unclear("it takes or gives more than one tensor"));
-    auto called = insertion_.call(path, now(passing.in[0]),
+    auto called = insertion_.call(path, lab::now(ids, passing.in[0]),
                                   lab::Operator(draft_.program.operators[place.example->calls[place.layer].begin]), place.number);
     if (!called) return std::unexpected(called.error());
     ids[passing.out[0]] = called->out;

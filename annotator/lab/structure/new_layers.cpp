@@ -106,8 +106,7 @@ class Writer {
   std::expected<double, std::string> real(std::string_view name, double otherwise) const {
     const Ref given = argument(layer_, name);
     if (!given) return otherwise;
-    if (given->kind == Value::Kind::real) return given->real;
-    if (given->kind == Value::Kind::integer) return static_cast<double>(given->integer);
+    if (const auto value = real_of(*given)) return *value;
     return std::unexpected("`" + std::string(name) + "` cannot be known");
   }
 

@@ -15,9 +15,8 @@ bool is_root(Node call) {
 }
 
 void names(Node node, std::string_view name, std::vector<Node>& to) {
-  if (node.is("identifier") && node.text() == name && !node.parent().is("attribute")) to.push_back(node);
-  if (node.is("identifier") && node.text() == name && node.parent().is("attribute") && node.parent().field("object").id() == node.id())
-    to.push_back(node);
+  const bool member = node.parent().is("attribute") && node.parent().field("object").id() != node.id();
+  if (node.is("identifier") && node.text() == name && !member) to.push_back(node);
   for (const Node& child : node.children()) names(child, name, to);
 }
 

@@ -25,13 +25,6 @@ Node definition_around(Node node) {
   return up;
 }
 
-bool is_within(Node node, Node outer) {
-  for (; node; node = node.parent()) {
-    if (node.id() == outer.id()) return true;
-  }
-  return false;
-}
-
 bool is_field_of(Node child, Node above, std::string_view field) {
   const Node held = above.field(field);
   return held && held.id() == child.id();

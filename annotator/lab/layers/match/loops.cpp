@@ -56,13 +56,6 @@ std::string entry_of(Node loop, std::string_view list) {
   return std::string(list) + "[" + std::string(left.text()) + "]";
 }
 
-bool is_in(Node node, Node outer) {
-  for (; node; node = node.parent()) {
-    if (node.id() == outer.id()) return true;
-  }
-  return false;
-}
-
 // The number that a loop counts with; null: none.
 Node index_of(Node loop) {
   const Node left = loop.field("left"), right = loop.field("right");
@@ -76,7 +69,7 @@ Node index_of(Node loop) {
 bool counts_alone(Node node, std::string_view index) {
   if (node.is("identifier") && node.text() == index) {
     for (Node up = node.parent(); up && !up.is("block"); up = up.parent()) {
-      if (up.is("subscript") && !is_in(node, up.field("value"))) return true;
+      if (up.is("subscript") && !is_within(node, up.field("value"))) return true;
       if (up.is("comparison_operator")) return up.text().find("len(") != std::string_view::npos;
     }
     return false;
@@ -113,7 +106,7 @@ std::optional<Node> round_of(Node use) {
   }
   if (entry && is_part_of_list(place)) list = above;
   for (Node loop = guess::enclosing(list, "for_statement"); loop; loop = guess::enclosing(loop, "for_statement")) {
-    const bool header = is_in(list, loop.field("right"));
+    const bool header = is_within(list, loop.field("right"));
     if (header && (!entry || is_part_of_list(place))) return loop;
     const Node index = index_of(loop);
     if (!header && entry && index && place.text() == index.text()) return loop;

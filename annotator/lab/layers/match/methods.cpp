@@ -44,6 +44,13 @@ bool mentions(Node node, const std::string& name) {
   return std::ranges::any_of(node.children(), [&](const Node& child) { return mentions(child, name); });
 }
 
+bool is_within(Node node, Node outer) {
+  for (; node; node = node.parent()) {
+    if (node.id() == outer.id()) return true;
+  }
+  return false;
+}
+
 Node method_of(const Ref& type, const std::string& name) {
   Node found;
   for_each_method(type, [&](const std::string& one, Node node) {

@@ -19,6 +19,9 @@ Functions functions_of(const Files& files);
 
 bool mentions(Node node, const std::string& name);  // as an attribute
 
+// Whether it is this node or below it.
+bool is_within(Node node, Node outer);
+
 // The function that the class or one of its bases has under this name; null: none.
 Node method_of(const Ref& type, const std::string& name);
 

@@ -53,6 +53,11 @@ std::optional<std::int64_t> computed(std::string_view op, std::int64_t a, std::i
 
 }  // namespace
 
+std::optional<double> real_of(const Value& value) {
+  if (value.kind == Value::Kind::real) return value.real;
+  return value.kind == Value::Kind::integer ? std::optional(static_cast<double>(value.integer)) : std::nullopt;
+}
+
 bool is_plain(const Value& value) {
   return value.kind == Kind::none || value.kind == Kind::boolean || value.kind == Kind::integer || value.kind == Kind::real ||
          value.kind == Kind::text;

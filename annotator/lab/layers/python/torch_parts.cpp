@@ -6,17 +6,6 @@
 #include "annotator/lab/layers/python/torch_layers.h"
 
 namespace hotlens::layers {
-namespace {
-
-using Kind = Value::Kind;
-
-std::optional<double> real_of(const Ref& value) {
-  if (!value || (value->kind != Kind::integer && value->kind != Kind::real)) return std::nullopt;
-  return value->kind == Kind::real ? value->real : static_cast<double>(value->integer);
-}
-
-}  // namespace
-
 Ref Interpreter::part(const std::string& name, Arguments given, Node site) {
   const std::string layer = name == "NonDynamicallyQuantizableLinear" ? "Linear" : name;
   const Ref type = make({.kind = Kind::external, .text = "torch.nn." + name});
@@ -46,7 +35,7 @@ void Interpreter::add_parts(const Ref& object) {
     add("num_heads", heads);
     const bool known = width->kind == Kind::integer && heads->kind == Kind::integer && heads->integer > 0;
     if (known) add("head_dim", whole(width->integer / heads->integer));
-    if (const auto rate = real_of(given("dropout", real(0)))) add("dropout", real(*rate));
+    if (const auto rate = real_of(*given("dropout", real(0)))) add("dropout", real(*rate));
   }
   if (name == "TransformerEncoderLayer" || name == "TransformerDecoderLayer") {
     const bool decodes = name == "TransformerDecoderLayer";

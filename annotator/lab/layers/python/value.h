@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,5 +81,7 @@ std::string written(const Value& value, int depth = 0);
 
 // None, a number or a text.
 bool is_plain(const Value& value);
+// Of a whole or real number.
+std::optional<double> real_of(const Value& value);
 
 }  // namespace hotlens::layers
