@@ -16,6 +16,7 @@ from .allocator import Memory
 from .capture import Capture
 from .clocks import LoopClocks
 from .compilation import Compiled
+from .deciding import deciding_files
 from .frames import Files
 from .graphs import Graphs
 from .held import Held
@@ -104,6 +105,7 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
     sites = Sites(files, statements)
     tree = build(capture, recording.mapped, sites, files)
     parts = _parts(recording, tree, files, statements)
+    deciding = deciding_files(tree, capture, files)
     recording.measured.write(draft.path(f"trace-{recording.rank}.json.gz"))
     for part in recording.others:
         if part.trace is not None:
@@ -116,7 +118,7 @@ def write(recording: Recording, capture: Capture, files: Files, draft: Draft) ->
         _write_program(recording, recording.program, tree, draft)
     if recording.mapped is not None:
         _write_json(draft.path(SAVED_FILE), saved_json(recording.mapped, tree))
-    _write_json(draft.path("model.json"), model_json(tree, recording, sites, draft.partial, parts))
+    _write_json(draft.path("model.json"), model_json(tree, recording, sites, deciding, draft.partial, parts))
     for name in os.listdir(draft.partial):
         if name.endswith(EXPORTED):
             os.remove(draft.path(name))
@@ -165,7 +167,7 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, parts: Parts) -> dict[str, Any]:
+def model_json(tree: Tree, recording: Recording, sites: Sites, deciding: list[str], partial: str, parts: Parts) -> dict[str, Any]:
     mapped, held = recording.mapped, recording.held
     modules = [
         {
@@ -197,6 +199,7 @@ def model_json(tree: Tree, recording: Recording, sites: Sites, partial: str, par
             lines.append({"id": i, "file": sites.file(filename), "line": line - 1, "function": function, **watching})
         fetches = _fetches(recording.worker_lines, mapped, sites, lines)
         stages = _stages(tree, mapped, sites)
+    sites.add(deciding)
     return {
         "schema": MODEL_SCHEMA,
         "files": sites.rows(partial),

@@ -53,6 +53,13 @@ class Sites:
             self.names.append(filename)
         return number
 
+    def add(self, names: list[str]) -> None:
+        """Files in which no site needs to stand."""
+        known = {os.path.abspath(name) for name in self.names}
+        for name in names:
+            if os.path.abspath(name) not in known:
+                self.file(name)
+
     def expression(self, at: Point) -> Site:
         """The expression a frame stood at; the header of a loop where it was fetching the next item."""
         line, end_line, column, end_column = columns(at)

@@ -1,0 +1,78 @@
+"""Files that decide how a model is made though no recorded line need stand in them: the project's modules (`config.py`), the classes
+that modules and their configurations derive from, and the functions that made the model (`resnet18`)."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from .capture import Capture
+from .frames import Files
+from .statements import text_of
+from .tree import Tree, class_file
+
+CONSTRUCTORS = ("__init__", "__post_init__")
+DEEPEST = 2  # calls below a constructor
+MOST_FILES = 200
+MOST_BYTES = 4 << 20  # of all of them
+
+
+def deciding_files(tree: Tree, capture: Capture, files: Files) -> list[str]:
+    """By name, torch's and the standard library's left out; the project's come first."""
+    found = dict.fromkeys([*_project(files), *_makers(tree, capture), *_classes(tree)])
+    kept: list[str] = []
+    size = 0
+    for name in found:
+        text = None if files.is_library(name) else text_of(name)
+        if text is None or len(kept) == MOST_FILES or size + len(text) > MOST_BYTES:
+            continue
+        kept.append(name)
+        size += len(text)
+    return kept
+
+
+def _project(files: Files) -> list[str]:
+    names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sorted({n for n in names if isinstance(n, str) and n.endswith(".py") and files.in_workspace(n)})
+
+
+def _makers(tree: Tree, capture: Capture) -> Iterator[str]:
+    for root, _ in tree.roots:
+        construction = capture.construction(tree.modules[root].module)
+        for step in construction.chain if construction is not None else []:
+            yield step.at.code.co_filename
+
+
+def _classes(tree: Tree) -> Iterator[str]:
+    types = dict.fromkeys(type(row.module) for row in tree.modules)
+    held = (value for row in tree.modules for value in _attributes(row.module))
+    types.update(dict.fromkeys(type(value) for value in held))
+    bases = dict.fromkeys(base for kind in types for base in kind.__mro__)
+    yield from (name for each in bases if isinstance(name := class_file(each), str))
+    yield from _called(bases)
+
+
+def _called(kinds: Iterable[type]) -> Iterator[str]:
+    """Of functions that constructors name (`calculate_drop_path_rates`), and of those that these name."""
+    waiting = [f for kind in kinds for name in CONSTRUCTORS if isinstance(f := vars(kind).get(name), FunctionType)]
+    for _ in range(DEEPEST):
+        named = dict.fromkeys(f for function in waiting for f in _named(function, function.__code__))
+        yield from dict.fromkeys(f.__code__.co_filename for f in named)
+        waiting = list(named)
+
+
+def _named(function: FunctionType, code: CodeType) -> Iterator[FunctionType]:
+    for name in code.co_names:
+        value = inspect.unwrap(v) if callable(v := function.__globals__.get(name)) else None
+        if isinstance(value, FunctionType):
+            yield value
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _named(function, inner)
+
+
+def _attributes(module: Any) -> Iterable[Any]:
+    return [value for name, value in vars(module).items() if not name.startswith("_")]
