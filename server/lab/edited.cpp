@@ -69,11 +69,13 @@ Result<Texts> texts(const EditedAsk& ask) {
   both.executed.script = both.edited.script = script_among(model->files, manifest->argv, rest);
   if (manifest->argv.size() > rest)
     both.executed.argv = both.edited.argv = {manifest->argv.begin() + static_cast<std::ptrdiff_t>(rest), manifest->argv.end()};
+  std::set<fs::path> moved;
   for (const profile::SourceFile& file : model->files) {
     if (file.copy.empty()) continue;
     const auto executed = code_of(file.path, read_file_inside(ask.bundle, file.copy, kLargestFile));
     if (!executed || layers::is_too_deep(*executed)) continue;
     both.executed.files[file.path] = both.edited.files[file.path] = executed;
+    if (!file.workspace) both.executed.packages.insert(file.path);
     const bool wanted = ask.files.empty() ? file.workspace : std::ranges::find(ask.files, file.path) != ask.files.end();
     if (!wanted) continue;
     const auto draft = ask.drafts.find(file.path);
@@ -85,7 +87,14 @@ Result<Texts> texts(const EditedAsk& ask) {
     if (ts_node_has_error(now->root().node))
       return std::unexpected(Error{ErrorCode::unsupported, "the edited file is no complete Python yet", file.path.string()});
     both.edited.files[file.path] = now;
+    moved.insert(file.path);
   }
+  for (const profile::ModelLine& line : model->lines) {
+    if (line.file.index < model->files.size()) both.executed.ran[model->files[line.file.index].path].insert(line.line);
+  }
+  both.edited.packages = both.executed.packages;
+  both.edited.ran = both.executed.ran;
+  for (const fs::path& path : moved) both.edited.ran.erase(path);  // its lines are others now
   for (const fs::path& file : ask.files) {
     if (!both.edited.files.contains(file))
       return std::unexpected(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,7 +11,9 @@
 #include "annotator/lab/layers/effects/beside.h"
 #include "annotator/lab/layers/effects/number_uses.h"
 #include "annotator/lab/layers/effects/other_edits.h"
+#include "annotator/lab/layers/effects/reach.h"
 #include "annotator/lab/layers/match/forward.h"
+#include "annotator/lab/layers/match/loops.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/match/recorded_layers.h"
 #include "annotator/lab/layers/python/torch_layers.h"
@@ -47,15 +50,19 @@ class ModuleComparison {
     all_.is = flattened(now[*at]);
     const Followed then{executed_, before}, edited{edited_, after};
     const Idle idle = idle_of(then, edited, recorded_);
+    drop_idle_methods(then, idle.then);
+    drop_idle_methods(edited, idle.now);
     if (auto why = other_modules(before, after)) return std::unexpected(*why);
     if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
-    auto aligned = align(again[*at], now[*at]);
+    auto aligned = align(again[*at], now[*at], [&](Node use) { return was_passed_by(edited_, use); });
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
     if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
     after_ = &after;
+    idle_ = &idle;
     auto why = collect();
     after_ = nullptr;
+    idle_ = nullptr;
     if (why) return std::unexpected(*why);
     return std::move(all_);
   }
@@ -101,7 +108,10 @@ class ModuleComparison {
     const Modules recorded = std::move(all_.was);
     all_.was.clear();
     for (const auto& [path, is] : all_.is) {
-      if (const auto kept = all_.alignment.kept.find(path); kept != all_.alignment.kept.end()) all_.was[path] = recorded.at(kept->second);
+      if (const auto kept = all_.alignment.kept.find(path); kept != all_.alignment.kept.end()) {
+        all_.was[path] = recorded.at(kept->second);
+        origins_[path] = kept->second;
+      }
     }
     for (const auto& [path, model] : all_.alignment.models) {
       for (const auto& [below, is] : all_.is) {
@@ -109,6 +119,7 @@ class ModuleComparison {
         const std::string like = model + below.substr(path.size());
         const auto kept = all_.alignment.kept.find(like);
         all_.was[below] = kept != all_.alignment.kept.end() ? recorded.at(kept->second) : all_.is.at(like);
+        origins_[below] = kept != all_.alignment.kept.end() ? kept->second : like;
       }
     }
     for (const std::string& path : all_.alignment.order) {
@@ -211,6 +222,7 @@ class ModuleComparison {
       const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
       if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
       if (old == was->attributes.end() && is_plain(*value)) continue;  // no method that was recorded reads it
+      if (old != was->attributes.end() && is_own_number(path, name, *old->second, *value)) continue;
       const bool followed = is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty());
       if (followed && old != was->attributes.end()) {
         if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
@@ -226,6 +238,79 @@ class ModuleComparison {
       }
     }
     return std::nullopt;
+  }
+
+  // Whether it is what counts the layers of a list (`layer_idx`): the number that each has in it, or so much more, of two that were
+  // recorded at least. These ran alike with other numbers, and so does the next one.
+  bool is_own_number(const std::string& path, const std::string& name, const Value& was, const Value& is) const {
+    const auto origin = origins_.find(path);
+    if (was.kind != Kind::integer || is.kind != Kind::integer || origin == origins_.end()) return false;
+    const auto now = numbers_in(path), then = numbers_in(origin->second);
+    if (now.size() != then.size()) return false;
+    for (std::size_t place = 0; place < now.size(); ++place) {
+      const std::int64_t more = is.integer - now[place].number;
+      if (was.integer - then[place].number == more && counts(now[place], name, more)) return true;
+    }
+    return false;
+  }
+
+  struct NumberInPath {
+    std::string before, after;
+    std::int64_t number = 0;
+  };
+
+  static std::vector<NumberInPath> numbers_in(const std::string& path) {
+    std::vector<NumberInPath> all;
+    for (std::size_t at = 0; at < path.size();) {
+      const std::size_t end = std::min(path.find('.', at), path.size());
+      std::int64_t number = 0;
+      const auto [stop, error] = std::from_chars(path.data() + at, path.data() + end, number);
+      if (error == std::errc{} && stop == path.data() + end) all.push_back({path.substr(0, at), path.substr(end), number});
+      at = end + 1;
+    }
+    return all;
+  }
+
+  // Whether all recorded layers of the list have their numbers and so much more.
+  bool counts(const NumberInPath& of, const std::string& name, std::int64_t more) const {
+    int found = 0;
+    for (const auto& [path, origin] : all_.alignment.kept) {
+      if (!path.starts_with(of.before) || !path.ends_with(of.after)) continue;
+      for (const NumberInPath& one : numbers_in(origin)) {
+        if (one.before != of.before || one.after != of.after) continue;
+        const Value& layer = *all_.was.at(path);
+        const auto held = std::ranges::find(layer.attributes, name, [](const auto& each) { return each.first; });
+        if (held == layer.attributes.end() || held->second->kind != Kind::integer || held->second->integer != one.number + more)
+          return false;
+        ++found;
+      }
+    }
+    return found >= 2;
+  }
+
+  // Lists of one value, more or less often: `layer_types`.
+  static bool are_alike(const Value& was, const Value& is) {
+    if (was.kind != Kind::list || is.kind != Kind::list || was.items.empty() || is.items.empty()) return false;
+    const std::string one = written(*was.items.front());
+    const auto same = [&](const Ref& item) { return written(*item) == one; };
+    return std::ranges::all_of(was.items, same) && std::ranges::all_of(is.items, same);
+  }
+
+  static bool is_only_indexed(Node node, const std::string& name) {
+    if (node.is("attribute") && node.field("attribute").text() == name) {
+      const Node above = node.parent();
+      return above.is("subscript") && above.field("value").id() == node.id() && !above.field("subscript").is("slice");
+    }
+    return std::ranges::all_of(node.children(), [&](const Node& child) { return is_only_indexed(child, name); });
+  }
+
+  // `self.layers[: self.depth]`, of as many as there are.
+  static bool counts_list(Node use, const Value& module, std::int64_t number) {
+    if (!is_bound_of_list(use)) return false;
+    const std::string_view name = use.parent().parent().field("value").text().substr(std::string_view("self.").size());
+    const auto held = std::ranges::find(module.attributes, name, [](const auto& one) { return std::string_view(one.first); });
+    return held != module.attributes.end() &&
+           std::ranges::count_if(held->second->attributes, [](const auto& one) { return is_module(one.second); }) == number;
   }
 
   // A method that was followed, and that no other one names: `_make_layer`.
@@ -248,12 +333,22 @@ class ModuleComparison {
     }
     const auto number = [](const Value& value) { return value.kind == Kind::integer || value.kind == Kind::real; };
     const bool numbers = number(was) && number(is), whole = was.kind == Kind::integer && is.kind == Kind::integer;
+    const auto known = [&](Node use) {
+      return was_passed_by(edited_, use) ||
+             (whole && counts_list(use, *all_.was.at(path), was.integer) && counts_list(use, *module, is.integer));
+    };
     bool used = false;
+    const bool alike = are_alike(was, is);
     for (Ref type = module->self; type && type->kind == Kind::type;) {
       for (const auto& [method, function] : type->scope->names) {
-        if (function->kind != Kind::function || method == "__init__" || only_constructs(*type, method, function->node)) continue;
+        if (function->kind != Kind::function || method == "__init__" || is_inside(function->node, idle_->now) ||
+            only_constructs(*type, method, function->node))
+          continue;
+        if (alike && is_only_indexed(function->node, name)) continue;
         used = used || mentions(function->node, name);
-        const Node use = numbers ? other_use(function->node, name, true, !whole) : mentions(function->node, name) ? function->node : Node{};
+        const Node use = numbers                          ? other_use(function->node, name, true, !whole, known)
+                         : mentions(function->node, name) ? function->node
+                                                          : Node{};
         if (use)
           return Unclear{.reason = type->text + "." + method + " uses " + name + ", which was edited; what it does with it is not followed",
                          .module = path,
@@ -272,7 +367,9 @@ class ModuleComparison {
   Changes all_;
   Interpreter before_;
   const Interpreter* after_ = nullptr;  // while the edited text is compared
+  const Idle* idle_ = nullptr;          // likewise
   Recorded recorded_;
+  std::map<std::string, std::string> origins_;  // what was recorded of a module, or of the one it is modelled on, by edited path
 };
 
 }  // namespace

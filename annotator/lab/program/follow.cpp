@@ -207,6 +207,38 @@ std::optional<Sizes> of_attention(const Sizes& literals, const Sizes& was, const
   return now;
 }
 
+// Whether so many elements have these sizes, of which one may be -1.
+bool fits(const Sizes& sizes, std::int64_t elements) {
+  const std::int64_t all = product(sizes);
+  return all < 0 ? elements % -all == 0 : all == elements;
+}
+
+// `now`: the literals, of what was `out`. `keep`: dimensions that are what they were stay, whatever the module holds; then false where the
+// others cannot be told.
+bool reshape(Sizes& now, const Sizes& was, const Sizes& is, const Sizes& out, const Numbers& numbers, bool keep) {
+  const Sizes literals = now;
+  const std::vector<Group> all = groups(was, out);
+  bool open = false;  // a literal before is what is left over
+  for (const Group& group : all) {
+    const Sizes in_was = part(was, group.in_begin, group.in_end), in_is = part(is, group.in_begin, group.in_end);
+    const Sizes written = part(literals, group.out_begin, group.out_end);
+    const bool same = in_was == in_is && std::ranges::none_of(written, [&](std::int64_t one) { return moves(one, numbers); });
+    open = open || std::ranges::find(written, -1) != written.end();
+    if (same || written.empty()) continue;
+    if (written.size() == 1 && (written[0] == -1 || (keep && !open && in_was == in_is && in_was.size() == 1))) continue;
+    auto alone = written.size() == 1 ? only(held(written[0], numbers)) : std::nullopt;
+    if (alone && in_was == in_is && is_of_another(written[0], *alone, group, all, was, is, out)) alone.reset();
+    try {
+      const Sizes becomes = written.size() > 1 ? resolved(written, in_was, in_is, numbers) : Sizes{alone.value_or(product(in_is))};
+      std::ranges::copy(becomes, now.begin() + static_cast<std::ptrdiff_t>(group.out_begin));
+    } catch (const Unclear&) {
+      if (!keep) throw;
+      return false;
+    }
+  }
+  return true;
+}
+
 bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   const Numbers& numbers = around.numbers;
   const auto literals = list_at(op, 1);
@@ -225,18 +257,12 @@ bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& 
     const std::int64_t rest = product(out);
     *open = rest == 0 ? 0 : product(was) / rest;
   }
+  // A batch of four beside four heads, now eight: a dimension that is what it was stays, where the others then fit.
   Sizes now = *literals;
-  const std::vector<Group> all = groups(was, out);
-  for (const Group& group : all) {
-    const Sizes in_was = part(was, group.in_begin, group.in_end), in_is = part(is, group.in_begin, group.in_end);
-    const Sizes written = part(*literals, group.out_begin, group.out_end);
-    const bool same = in_was == in_is && std::ranges::none_of(written, [&](std::int64_t one) { return moves(one, numbers); });
-    if (same || written.empty()) continue;
-    if (written.size() == 1 && written[0] == -1) continue;
-    auto alone = written.size() == 1 ? only(held(written[0], numbers)) : std::nullopt;
-    if (alone && in_was == in_is && is_of_another(written[0], *alone, group, all, was, is, out)) alone.reset();
-    const Sizes becomes = written.size() > 1 ? resolved(written, in_was, in_is, numbers) : Sizes{alone.value_or(product(in_is))};
-    std::ranges::copy(becomes, now.begin() + static_cast<std::ptrdiff_t>(group.out_begin));
+  const bool kept = reshape(now, was, is, out, numbers, true) && fits(now, product(is));
+  if (!kept) {
+    now = *literals;
+    reshape(now, was, is, out, numbers, false);
   }
   set_list(op, 1, now);
   return now != *literals;

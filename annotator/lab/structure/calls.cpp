@@ -137,11 +137,17 @@ std::expected<Through, std::string> through(const Draft& draft, const Call& call
 
 std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids& ids) {
   const std::set<TensorId> made = made_in(from, call);
+  std::set<TensorId> used_later;  // or let go
+  for (std::size_t at = 0; at < from.program.operators.size(); ++at) {
+    const Operator& op = from.program.operators[at];
+    if (at >= call.end || op.kind == OperatorKind::free) for_each_tensor(op, [&](TensorId id) { used_later.insert(id); });
+  }
   for (const TensorId id : made) {
     const TensorId copy = draft.fresh();
     const auto origin = draft.recorded.find(id);
     draft.recorded[copy] = origin == draft.recorded.end() ? id : origin->second;
     draft.made.insert(copy);
+    if (!used_later.contains(id) || from.left.contains(id)) draft.left.insert(copy);
     ids[id] = copy;
   }
   std::vector<Operator> all;

@@ -118,7 +118,7 @@ void let_go_in_time(Draft& draft) {
     const bool made = id >= static_cast<TensorId>(draft.program.tensors.size()) && !draft.added.contains(id);
     const auto going = goes.find(id);
     const bool early = going != goes.end() && going->second < at;
-    if (!made || (!early && (going != goes.end() || !draft.made.contains(id)))) continue;
+    if (!made || (!early && (going != goes.end() || !draft.made.contains(id) || draft.left.contains(id)))) continue;
     after[at].push_back(id);
     if (early) goes.erase(going);
   }

@@ -5,6 +5,7 @@
 
 #include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/calls.h"
+#include "annotator/lab/structure/carried.h"
 #include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"
 #include "annotator/lab/structure/locate.h"
@@ -32,6 +33,7 @@ class Restructuring {
 
   std::expected<lab::Finished, Unclear> run() {
     lab::release_after_last_use(draft_.program);
+    recorded_ = draft_.program;
     std::vector<Gap> gaps = changes_.alignment.gaps;
     std::ranges::stable_sort(gaps, std::greater(),
                              [](const Gap& gap) { return std::ranges::count(gap.holder, '.') + (gap.holder.empty() ? 0 : 1); });
@@ -49,6 +51,7 @@ class Restructuring {
     }
     if (auto why = insertion_.update()) return std::unexpected(*why);
     lab::let_go_in_time(draft_);
+    lab::carry_over(draft_, recorded_);
     rename();
     return lab::finish(std::move(draft_));
   }
@@ -289,6 +292,7 @@ class Restructuring {
 
   const Changes& changes_;
   lab::Draft draft_;
+  lab::Program recorded_;
   Insertion insertion_;
 };
 

@@ -100,6 +100,8 @@ bool Building::is_building(Node node) const {
   if (node.is("call")) {
     if (!is_computed(node) && !built(node)) return false;
     for (const Node& definition : definitions(node)) {
+      // A package's function that gives a model may load weights, and check what it is given; it does nothing to the step.
+      if (edited_.sources.packages.contains(definition.code->path())) continue;
       if (definition.is("function_definition") && !builds_only(definition.field("body"))) return false;
     }
     return std::ranges::all_of(node.field("arguments").children(), [&](const Node& one) { return is_building(one); });

@@ -54,6 +54,7 @@ bool is_followed(Node use, bool real, int depth) {
                                                        "torch.randn", "torch.empty", "torch.full"};
   constexpr std::array<std::string_view, 6> kWhole{"argument_list", "parenthesized_expression", "unary_operator", "list_splat", "tuple",
                                                    "list"};
+  constexpr std::array<std::string_view, 3> kScales{"scale", "scaling", "softmax_scale"};
   bool scales = false, given_as_number = false;
   Node child = use;
   for (Node up = use.parent(); up; child = up, up = up.parent()) {
@@ -75,7 +76,7 @@ bool is_followed(Node use, bool real, int depth) {
     }
     if (up.is("conditional_expression") && up.children().size() == 3 && up.children()[1].id() != child.id()) continue;
     if (up.is("keyword_argument")) {
-      if (real && up.field("name").text() == "scale") return true;
+      if (real && std::ranges::find(kScales, up.field("name").text()) != kScales.end()) return true;
       continue;
     }
     if (up.is("call")) {
@@ -129,13 +130,13 @@ bool is_rate_or_factor(Node use) {
   return is_rate(use) || is_followed(use, true, 0);
 }
 
-Node other_use(Node node, const std::string& name, bool attribute, bool real) {
-  if (attribute && is_method_of_other(node)) return other_use(node.field("object"), name, attribute, real);
+Node other_use(Node node, const std::string& name, bool attribute, bool real, const std::function<bool(Node)>& also) {
+  if (attribute && is_method_of_other(node)) return other_use(node.field("object"), name, attribute, real, also);
   const bool mentions =
       attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) return (real ? is_rate_or_factor(node) : is_size(node)) ? Node{} : node;
+  if (mentions) return (real ? is_rate_or_factor(node) : is_size(node)) || (also && also(node)) ? Node{} : node;
   for (const Node& child : node.children()) {
-    if (const Node found = other_use(child, name, attribute, real)) return found;
+    if (const Node found = other_use(child, name, attribute, real, also)) return found;
   }
   return {};
 }

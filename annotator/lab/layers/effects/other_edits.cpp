@@ -5,6 +5,7 @@
 #include <set>
 
 #include "annotator/lab/layers/effects/number_uses.h"
+#include "annotator/lab/layers/effects/reach.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/wording.h"
 
@@ -36,10 +37,10 @@ std::set<const void*> classes_in_use(const Followed& text, const Recorded& recor
   return used;
 }
 
-// Classes of layers that nothing makes: by their definitions.
-std::set<const void*> idle_classes(const Followed& text, const Recorded& recorded) {
+// Classes of layers that nothing makes, and functions of packages that nothing calls: by their definitions.
+std::set<const void*> idle_definitions(const Followed& text, const Recorded& recorded) {
   const std::set<const void*> used = classes_in_use(text, recorded);
-  std::set<const void*> idle;
+  std::set<const void*> idle = out_of_reach(text, used);
   for (const Ref& type : types_of(text.interpreter)) {
     if (!text.interpreter.layer_of(type).empty() && !used.contains(type->node.id())) idle.insert(type->node.id());
   }
@@ -131,7 +132,7 @@ bool is_inside(Node node, const std::set<const void*>& definitions) {
 }
 
 Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded) {
-  return {idle_classes(executed, recorded), idle_classes(edited, recorded)};
+  return {.then = idle_definitions(executed, recorded), .now = idle_definitions(edited, recorded)};
 }
 
 std::string excerpt(Node code) {

@@ -17,7 +17,8 @@ struct Followed {
   const Interpreter& interpreter;
 };
 
-// Classes of layers that nothing makes, by their definitions in both texts: what is edited in them has no part in the step.
+// Classes of layers that nothing makes and functions of packages that nothing calls (reach.h), by their definitions in both texts: what is
+// edited or used in them has no part in the step.
 struct Idle {
   std::set<const void*> then, now;
 };

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "annotator/lab/layers/effects/number_uses.h"
+#include "annotator/lab/layers/effects/reach.h"
+#include "annotator/lab/layers/match/loops.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/wording.h"
 
@@ -215,6 +217,14 @@ bool Uses::followed(Node node) const {
   return header || edited_.interpreter.visited(statement.id());
 }
 
+// `if width % heads != 0: raise …`, where it does not.
+bool Uses::only_raises(Node choice) const {
+  const Node body = choice.field("consequence");
+  const auto statements = body.children();
+  return choice.is("if_statement") && choice.children("else_clause").empty() && choice.children("elif_clause").empty() &&
+         edited_.interpreter.passed(body.id()) && statements.size() == 1 && statements[0].is("raise_statement");
+}
+
 // In a constructor of a layer: what it holds is compared.
 bool Uses::is_inside_maker(Node node) const {
   const Node function = function_around(node);
@@ -236,8 +246,14 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   for (Node up = above; up && up.id() != statement.id(); up = up.parent()) {
     if (up.is("type")) return std::nullopt;
   }
-  if (followed(node)) return value(node, open.name);
-  return never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+  if (followed(node)) {
+    // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
+    auto why = value(node, open.name);
+    return edited_.sources.packages.contains(node.code->path()) ? std::nullopt : why;
+  }
+  const Node function = function_around(node);
+  const bool makes = edited_.sources.packages.contains(node.code->path()) && function && edited_.interpreter.ran(function.id());
+  return makes || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
 }
 
 // In a branch that every call of its function passed by.
@@ -275,9 +291,29 @@ bool Uses::calls_layer(Node use) const {
   });
 }
 
+// `self.depth` in a method of a package's layer: what its modules hold is compared, one by one.
+bool Uses::is_compared(Node use) const {
+  Node chain = use;
+  while (chain.field("object").is("attribute")) chain = chain.field("object");
+  const Node type = guess::enclosing(use, "class_definition");
+  if (!edited_.sources.packages.contains(use.code->path()) || chain.field("object").text() != "self" || !type) return false;
+  return std::ranges::any_of(edited_.interpreter.modules(), [&](const Ref& module) {
+    return module->self->kind == Value::Kind::type &&
+           std::ranges::any_of(edited_.interpreter.order(module->self), [&](const Ref& one) { return one->node.id() == type.id(); });
+  });
+}
+
+// `for layer in self.layers[: self.config.depth]`: where it is as many as there are, alignment and comparison of the number say.
+bool Uses::bounds_list(Node use) const {
+  Node chain = use;
+  while (chain.parent().is("attribute")) chain = chain.parent();
+  return chain.text().starts_with("self.") && is_bound_of_list(chain);
+}
+
 // In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
 Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
-  const bool known = is_size(use) || calls_layer(use) || (use.is("attribute") && is_rate_or_factor(use));
+  const bool known = is_size(use) || calls_layer(use) || bounds_list(use) || is_compared(use) || was_passed_by(edited_.sources, use) ||
+                     (use.is("attribute") && is_rate_or_factor(use));
   return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
 }
 
@@ -374,7 +410,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      return building_.is_building_statement(whole) || fills_nothing(whole) ? std::nullopt : unknown(node, name);
+      return building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) ? std::nullopt : unknown(node, name);
     }
     if (kind == "return_statement") return result(function_around(up), name);
     if (kind == "expression_statement" || kind == "assert_statement" || kind == "raise_statement" || kind == "type") return std::nullopt;

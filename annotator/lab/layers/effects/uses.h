@@ -48,6 +48,8 @@ class Uses {
   Why value(Node node, const std::string& name);
   Why occurrence(Node node, const Open& open);
   bool calls_layer(Node use) const;
+  bool bounds_list(Node use) const;
+  bool is_compared(Node use) const;
   Why elsewhere(Node use, const std::string& name) const;
   static Why unknown(Node use, const std::string& name);
   std::optional<Why> in_call(Node call, Node given, const std::string& name);
@@ -58,6 +60,7 @@ class Uses {
   bool followed(Node node) const;
   bool never_runs(Node node) const;
   bool fills_nothing(Node loop) const;
+  bool only_raises(Node choice) const;
   bool is_inside_maker(Node node) const;
   bool chooses_layers(Node choice, Node condition) const;
   std::vector<Node> all_of(const Open& open) const;

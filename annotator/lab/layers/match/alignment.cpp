@@ -66,6 +66,8 @@ IndexPairs pairs_with_last(const Children& was, const Children& is) {
 
 class Aligner {
  public:
+  explicit Aligner(const Skips& skips) : skips_(skips) {}
+
   std::expected<Alignment, Unclear> run(const Ref& was, const Ref& is) {
     match(was, is, "", "", nullptr, "");
     if (why_) return std::unexpected(*why_);
@@ -88,12 +90,12 @@ class Aligner {
     const Children before = children(was), after = children(is);
     const bool list = is->layer == "ModuleList" && is->self->kind == Kind::external;
     if (!list && !is_sequence(*is)) return match_names(was, is, old, now, is->layer == "ModuleDict" && holder != nullptr ? holder : is);
-    const bool last_apart = list && holder != nullptr && before.size() != after.size() && use_of_list(holder->self, name).last_apart;
+    const bool last_apart = list && holder != nullptr && before.size() != after.size() && use_of_list(holder, name, skips_).last_apart;
     const bool differs = match_entries(last_apart ? pairs_with_last(before, after) : pairs(before, after), before, after, is, old, now);
     if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
     if (!differs || holder == nullptr) return;
     if (list) return match_loop(before, old, now, holder, name);
-    if (const auto use = first_other_call(holder->self, name)) refuse_use(holder, name, now, *use);
+    if (const auto use = first_other_call(holder->self, name, skips_)) refuse_use(holder, name, now, *use);
   }
 
   void refuse_use(const Ref& holder, const std::string& name, const std::string& now, Node use) {
@@ -103,7 +105,7 @@ class Aligner {
   // A list whose entries come and go.
   void match_loop(const Children& before, const std::string& old, const std::string& now, const Ref& holder, const std::string& name) {
     if (holder->layer.starts_with("Transformer") && holder->self->kind == Kind::external) return;  // of torch.nn: one after another
-    const ListUse use = use_of_list(holder->self, name);
+    const ListUse use = use_of_list(holder, name, skips_);
     if (use.kind == ListUse::Kind::other) return refuse_use(holder, name, now, use.at);
     if (use.kind == ListUse::Kind::hands_on) return;
     Rounds rounds{.loop = use.at.id(), .entries = {}, .layers = {}};
@@ -192,11 +194,11 @@ class Aligner {
   }
 
   // Whether one can stand for the other wherever the class calls it.
-  static bool is_like(const Value& was, const Value& is, const Ref& holder, const std::string& name) {
+  bool is_like(const Value& was, const Value& is, const Ref& holder, const std::string& name) const {
     const auto states = [](const Value& layer) { return layer.layer == "LSTM" ? 2 : layer.layer == "GRU" || layer.layer == "RNN" ? 1 : 0; };
     if ((states(was) == 0) != (states(is) == 0) || gives_several(was) || gives_several(is)) return false;
-    if (first_other_call(holder, name)) return false;
-    return states(was) == states(is) || !unpacks_states(holder, name);
+    if (first_other_call(holder, name, skips_)) return false;
+    return states(was) == states(is) || !unpacks_states(holder, name, skips_);
   }
 
   static bool gives_several(const Value& layer) {
@@ -206,9 +208,9 @@ class Aligner {
   void check_unread(const Ref& holder, const std::string& name, const std::string& path) {
     if (holder->self->kind != Kind::type) refuse("how entries of " + class_name(*holder) + " are called is not known", path);
     std::optional<Node> use;
-    for_each_use(holder->self, name, [&](Node node) { use = use.value_or(node); });
+    for_each_use(holder->self, name, skips_, [&](Node node) { use = use.value_or(node); });
     if (use) refuse("`" + name + "` is new, and " + guess::qualified_name(*use) + " uses it; what it did before is not known", path, *use);
-    if (reads_children(holder->self))
+    if (reads_children(holder->self, skips_))
       refuse("`" + name + "` is new, and a method of " + class_name(*holder) + " goes through all layers", path);
   }
 
@@ -246,6 +248,7 @@ class Aligner {
     }
   }
 
+  const Skips& skips_;
   Alignment all_;
   std::map<std::string, Ref> paths_;
   std::set<const Value*> seen_, fresh_, listed_;
@@ -271,8 +274,8 @@ bool is_sequence(const Value& module) {
   return module.layer == "Sequential" && (module.self->kind == Kind::external || !method_of(module.self, "forward"));
 }
 
-std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is) {
-  return Aligner().run(was, is);
+std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is, const std::function<bool(Node)>& skips) {
+  return Aligner(skips).run(was, is);
 }
 
 }  // namespace hotlens::layers

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ struct Alignment {
   std::vector<Gap> gaps;
 };
 
-std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is);
+// `skips`: uses in the edited text that have no part in the step.
+std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is, const std::function<bool(Node)>& skips);
 
 }  // namespace hotlens::layers

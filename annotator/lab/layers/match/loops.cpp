@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "annotator/lab/layers/match/alignment.h"
 #include "annotator/lab/layers/match/methods.h"
 
 namespace hotlens::layers {
@@ -87,15 +88,34 @@ bool is_the_same_each_time(Node loop) {
   return !loop.field("alternative") && !leaves(body) && !takes_away(body.text()) && (!index || counts_alone(body, index.text()));
 }
 
-// `[:-1]`, `[1:]`: without numbers that depend on how many there are.
-bool is_part_of_list(Node slice) {
+// "config.depth" of a module, where it holds such a number.
+std::optional<std::int64_t> number_of(Ref object, std::string_view chain) {
+  while (object->kind == Value::Kind::object) {
+    const std::size_t dot = chain.find('.');
+    const auto held =
+        std::ranges::find(object->attributes, chain.substr(0, dot), [](const auto& one) { return std::string_view(one.first); });
+    if (held == object->attributes.end()) return std::nullopt;
+    object = held->second;
+    if (dot == std::string_view::npos) break;
+    chain.remove_prefix(dot + 1);
+  }
+  return object->kind == Value::Kind::integer ? std::optional(object->integer) : std::nullopt;
+}
+
+// `[:-1]`, `[1:]`: without numbers that depend on how many there are; or `[: self.depth]`, which is all of them.
+bool is_part_of_list(Node slice, const Ref& module, std::int64_t count) {
   constexpr std::array<std::string_view, 5> kParts{":-1", "1:", "1:-1", ":", "::1"};
-  return slice.is("slice") && std::ranges::find(kParts, slice.text()) != kParts.end();
+  if (!slice.is("slice")) return false;
+  if (std::ranges::find(kParts, slice.text()) != kParts.end()) return true;
+  std::string_view bound = slice.text();
+  if (!bound.starts_with(':')) return false;
+  bound.remove_prefix(std::min(bound.find_first_not_of(": "), bound.size()));
+  return bound.starts_with("self.") && number_of(module, bound.substr(5)) == count;
 }
 
 // The loop that a use belongs to; null: none that is known. A use beside the loop (`len(self.name)`, a call of the first or last) is of
 // all of them: nullopt.
-std::optional<Node> round_of(Node use) {
+std::optional<Node> round_of(Node use, const Ref& module, std::int64_t count) {
   Node list = use, above = use.parent();
   if (above.is("argument_list") && argument_of(above.parent(), "len")) return std::nullopt;
   const bool entry = above.is("subscript") && above.field("value").id() == use.id();
@@ -104,10 +124,11 @@ std::optional<Node> round_of(Node use) {
     const Node call = above.parent();
     return call.is("call") && call.field("function").id() == above.id() ? std::nullopt : std::optional(Node{});
   }
-  if (entry && is_part_of_list(place)) list = above;
+  const bool part = entry && is_part_of_list(place, module, count);
+  if (part) list = above;
   for (Node loop = guess::enclosing(list, "for_statement"); loop; loop = guess::enclosing(loop, "for_statement")) {
     const bool header = is_within(list, loop.field("right"));
-    if (header && (!entry || is_part_of_list(place))) return loop;
+    if (header && (!entry || part)) return loop;
     const Node index = index_of(loop);
     if (!header && entry && index && place.text() == index.text()) return loop;
   }
@@ -123,16 +144,25 @@ bool is_handed_on(Node use) {
 
 }  // namespace
 
-ListUse use_of_list(const Ref& type, const std::string& name) {
+bool is_bound_of_list(Node bound) {
+  const Node slice = bound.parent(), list = slice.is("slice") ? slice.parent() : Node{};
+  return list && slice.children().size() == 1 && slice.text().starts_with(':') && list.field("value").text().starts_with("self.");
+}
+
+ListUse use_of_list(const Ref& module, const std::string& name, const Skips& skips) {
+  const auto held = std::ranges::find(module->attributes, name, [](const auto& one) { return one.first; });
+  const std::int64_t count = held == module->attributes.end()
+                                 ? 0
+                                 : std::ranges::count_if(held->second->attributes, [](const auto& one) { return is_module(one.second); });
   ListUse rounds{.kind = ListUse::Kind::rounds, .at = {}};
   std::optional<Node> use;
   bool all_hand_on = true;
-  for_each_use(type, name, [&](Node one) {
+  for_each_use(module->self, name, skips, [&](Node one) {
     use = one;
     const Node above = one.parent();
     rounds.last_apart = rounds.last_apart || (above.is("subscript") && above.field("subscript").text() == "-1");
     all_hand_on = all_hand_on && is_handed_on(one);
-    const auto loop = round_of(one);
+    const auto loop = round_of(one, module, count);
     if (!loop || rounds.kind == ListUse::Kind::other) return;
     if (!rounds.at) rounds.at = *loop;
     if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop)) rounds = {.kind = ListUse::Kind::other, .at = one};

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "annotator/lab/layers/python/value.h"
+#include "annotator/lab/layers/match/methods.h"
 
 namespace hotlens::layers {
 
@@ -17,6 +17,10 @@ struct ListUse {
   bool last_apart = false;  // `self.name[-1]` is called beside the loop
   Node at;                  // rounds: the loop, null where no method of the class has one; other: the first use that is neither
 };
-ListUse use_of_list(const Ref& type, const std::string& name);
+// Whether an expression is all of the slice of an attribute, `[: bound]`.
+bool is_bound_of_list(Node bound);
+
+// Of an attribute of a module.
+ListUse use_of_list(const Ref& module, const std::string& name, const Skips& skips);
 
 }  // namespace hotlens::layers

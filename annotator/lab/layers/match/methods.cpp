@@ -59,13 +59,16 @@ Node method_of(const Ref& type, const std::string& name) {
   return found;
 }
 
-void for_each_use(const Ref& type, const std::string& name, const std::function<void(Node)>& each) {
-  for_each_method(type, [&](const std::string&, Node node) { attributes(node, name, each); });
+void for_each_use(const Ref& type, const std::string& name, const Skips& skips, const std::function<void(Node)>& each) {
+  const auto unless_skipped = [&](Node use) {
+    if (!skips(use)) each(use);
+  };
+  for_each_method(type, [&](const std::string&, Node node) { attributes(node, name, unless_skipped); });
 }
 
-std::optional<Node> first_other_call(const Ref& type, const std::string& name) {
+std::optional<Node> first_other_call(const Ref& type, const std::string& name, const Skips& skips) {
   std::optional<Node> other;
-  for_each_use(type, name, [&](Node use) {
+  for_each_use(type, name, skips, [&](Node use) {
     const Node call = use.parent();
     const bool called = call && call.is("call") && call.field("function").id() == use.id();
     if (!called && !other) other = use;
@@ -73,9 +76,9 @@ std::optional<Node> first_other_call(const Ref& type, const std::string& name) {
   return other;
 }
 
-bool unpacks_states(const Ref& type, const std::string& name) {
+bool unpacks_states(const Ref& type, const std::string& name, const Skips& skips) {
   bool found = false;
-  for_each_use(type, name, [&](Node use) {
+  for_each_use(type, name, skips, [&](Node use) {
     for (Node up = use.parent(); up; up = up.parent()) {
       const Node left = up.is("assignment") ? up.field("left") : Node{};
       if (left) found = found || left.text().find('(') != std::string_view::npos;
@@ -97,10 +100,10 @@ bool returns_several(const Ref& type) {
   return !forward || several(forward);
 }
 
-bool reads_children(const Ref& type) {
+bool reads_children(const Ref& type, const Skips& skips) {
   constexpr std::array<const char*, 6> kAll{"children", "modules", "named_children", "named_modules", "_modules", "get_submodule"};
   bool found = false;
-  for (const char* name : kAll) for_each_use(type, name, [&](Node) { found = true; });
+  for (const char* name : kAll) for_each_use(type, name, skips, [&](Node) { found = true; });
   for_each_method(type, [&](const std::string&, Node node) { found = found || node.text().find("getattr(") != std::string_view::npos; });
   return found;
 }

@@ -25,16 +25,19 @@ bool is_within(Node node, Node outer);
 // The function that the class or one of its bases has under this name; null: none.
 Node method_of(const Ref& type, const std::string& name);
 
+// Uses that are known to have no part in the step.
+using Skips = std::function<bool(Node)>;
+
 // `self.name` in methods other than the constructor.
-void for_each_use(const Ref& type, const std::string& name, const std::function<void(Node)>& each);
+void for_each_use(const Ref& type, const std::string& name, const Skips& skips, const std::function<void(Node)>& each);
 
 // The first use of a container that is something else than a call of it; nullopt: there is none.
-std::optional<Node> first_other_call(const Ref& type, const std::string& name);
+std::optional<Node> first_other_call(const Ref& type, const std::string& name, const Skips& skips);
 // Whether a result of `self.name(…)` is taken apart as `out, (h, c)`.
-bool unpacks_states(const Ref& type, const std::string& name);
+bool unpacks_states(const Ref& type, const std::string& name, const Skips& skips);
 // Whether its forward gives a tuple.
 bool returns_several(const Ref& type);
 // Whether something goes through all children, or asks for one by a text.
-bool reads_children(const Ref& type);
+bool reads_children(const Ref& type, const Skips& skips);
 
 }  // namespace hotlens::layers

@@ -11,8 +11,13 @@ namespace {
 using Kind = Value::Kind;
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;  // no layer has a larger number
 constexpr std::size_t kLongestWords = 600;
-constexpr std::size_t kLongestList = 100'000;  // letters
 constexpr int kMostNesting = 2'000;
+
+// Plain, or a list of such.
+bool is_known(const Value& value) {
+  const bool several = value.kind == Kind::list || value.kind == Kind::tuple;
+  return is_plain(value) || (several && std::ranges::all_of(value.items, [](const Ref& one) { return is_known(*one); }));
+}
 
 bool is_number(const Ref& value) {
   return value->kind == Kind::integer || value->kind == Kind::boolean || value->kind == Kind::real;
@@ -52,64 +57,6 @@ std::optional<std::int64_t> computed(std::string_view op, std::int64_t a, std::i
 }
 
 }  // namespace
-
-std::optional<double> real_of(const Value& value) {
-  if (value.kind == Value::Kind::real) return value.real;
-  return value.kind == Value::Kind::integer ? std::optional(static_cast<double>(value.integer)) : std::nullopt;
-}
-
-bool is_plain(const Value& value) {
-  return value.kind == Kind::none || value.kind == Kind::boolean || value.kind == Kind::integer || value.kind == Kind::real ||
-         value.kind == Kind::text;
-}
-
-std::string written(const Value& value, int depth) {
-  if (depth > 6) return "…";
-  const auto listed = [&](const std::vector<Ref>& items) {
-    std::string all;
-    for (const Ref& item : items) {
-      if (all.size() > kLongestList) return all + "… of " + std::to_string(items.size());
-      all += (all.empty() ? "" : ", ") + written(*item, depth + 1);
-    }
-    return all;
-  };
-  switch (value.kind) {
-    case Kind::unknown:
-      return value.text;
-    case Kind::none:
-      return "None";
-    case Kind::boolean:
-      return value.integer != 0 ? "True" : "False";
-    case Kind::integer:
-      return std::to_string(value.integer);
-    case Kind::real: {
-      std::array<char, 32> digits{};
-      const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value.real);
-      return {digits.data(), end};
-    }
-    case Kind::text:
-      return "'" + value.text + "'";
-    case Kind::list:
-      return "[" + listed(value.items) + "]";
-    case Kind::tuple:
-      return "(" + listed(value.items) + ")";
-    case Kind::mapping:
-      return "{" + listed(value.items) + ": " + listed(value.values) + "}";
-    case Kind::function:
-      return value.node ? std::string(value.node.text()) : value.text;
-    case Kind::external:
-    case Kind::method:
-    case Kind::type:
-      return value.text;
-    case Kind::object: {
-      std::string all = (value.self ? value.self->text : "") + "(" + listed(value.given.positional);
-      for (const auto& [name, one] : value.given.named) all += ", " + name + "=" + written(*one, depth + 1);
-      for (const auto& [name, one] : value.attributes) all += "; " + name + "=" + written(*one, depth + 1);
-      return all + ")";
-    }
-  }
-  return {};
-}
 
 // Long words are shortened by what they amount to, so that nested unknowns stay small.
 Ref Interpreter::unknown(std::string words) {
@@ -195,6 +142,11 @@ Ref Interpreter::expression(Node node, Frame& frame) {
   if (kind == "dictionary") {
     Ref all = make({.kind = Kind::mapping});
     for (const Node& pair : node.children()) {
+      const Ref rest = pair.is("dictionary_splat") ? expression(pair.children().front(), frame) : nullptr;
+      if (rest && rest->kind == Kind::mapping) {
+        for (std::size_t at = 0; at < rest->items.size(); ++at) put(all, rest->items[at], rest->values[at]);
+        continue;
+      }
       if (!pair.is("pair")) return unknown("{" + std::string(node.text()) + "}");
       all->items.push_back(expression(pair.field("key"), frame));
       all->values.push_back(expression(pair.field("value"), frame));
@@ -233,12 +185,17 @@ Ref Interpreter::text(Node node, Frame& frame) {
 }
 
 Ref Interpreter::binary(std::string_view op, const Ref& left, const Ref& right) {
+  if (const Ref tensor = combined(left, right)) return tensor;
   if (is_number(left) && is_number(right)) {
     if (left->kind != Kind::real && right->kind != Kind::real) {
       if (const auto value = computed(op, left->integer, right->integer)) return whole(*value);
     }
     if (const auto value = computed(op, as_real(left), as_real(right))) return real(*value);
   }
+  if (left->kind == Kind::boolean && right->kind == Kind::boolean && (op == "^" || op == "&" || op == "|"))
+    return boolean_value(op == "^"   ? left->integer != right->integer
+                         : op == "&" ? left->integer + right->integer == 2
+                                     : left->integer + right->integer > 0);
   const auto words = [&] { return unknown("(" + written(*left) + " " + std::string(op) + " " + written(*right) + ")"); };
   if (op == "+" && left->kind == right->kind && (left->kind == Kind::list || left->kind == Kind::tuple)) {
     if (!spend(left->items.size() + right->items.size())) return words();
@@ -267,6 +224,7 @@ Ref Interpreter::comparison(Node node, Frame& frame) {
   const bool plain =
       left->kind != Kind::unknown && right->kind != Kind::unknown && left->kind != Kind::external && right->kind != Kind::external;
   if (op == "is" || op == "is not") {
+    if (left->kind == Kind::object && right->kind == Kind::object) return boolean_value((left == right) == (op == "is"));
     if (left->kind == Kind::unknown || (right->kind != Kind::none && right->kind != Kind::boolean)) return words();
     return boolean_value((written(*left) == written(*right)) == (op == "is"));
   }
@@ -289,6 +247,8 @@ Ref Interpreter::comparison(Node node, Frame& frame) {
     if (op == "==") return boolean_value(a == b);
     if (op == "!=") return boolean_value(a != b);
   }
+  const bool lists = (left->kind == Kind::list || left->kind == Kind::tuple) && is_known(*left) && is_known(*right);
+  if (lists && (op == "==" || op == "!=")) return boolean_value((written(*left) == written(*right)) == (op == "=="));
   const bool same_kind = left->kind == right->kind && (left->kind == Kind::text || left->kind == Kind::none);
   if (op == "==" && same_kind) return boolean_value(left->text == right->text);
   if (op == "!=" && same_kind) return boolean_value(left->text != right->text);
@@ -328,6 +288,8 @@ std::optional<bool> Interpreter::truth(const Ref& value) {
     case Kind::function:
     case Kind::type:
       return true;
+    case Kind::external:
+      return value->text.ends_with("TYPE_CHECKING") ? std::optional(false) : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -336,6 +298,9 @@ std::optional<bool> Interpreter::truth(const Ref& value) {
 // Nullopt where what comes out is not known.
 std::optional<std::vector<Ref>> Interpreter::entries(const Ref& iterable) {
   if (iterable->kind == Kind::list || iterable->kind == Kind::tuple || iterable->kind == Kind::mapping) return iterable->items;
+  // What is made of a mapping, as an OrderedDict.
+  const bool made = iterable->kind == Kind::object && iterable->layer.empty() && iterable->given.positional.size() == 1;
+  if (made && iterable->given.positional[0]->kind == Kind::mapping) return iterable->given.positional[0]->items;
   const bool container = iterable->layer == "Sequential" || iterable->layer == "ModuleList";
   if (iterable->kind != Kind::object || !container) return std::nullopt;
   std::vector<Ref> all;
@@ -372,13 +337,25 @@ Ref Interpreter::subscript(Node node, Frame& frame) {
     const std::int64_t wanted = key->integer < 0 ? key->integer + std::ssize(*items) : key->integer;
     if (wanted >= 0 && wanted < std::ssize(*items)) return (*items)[static_cast<std::size_t>(wanted)];
   }
-  if (object->kind == Kind::mapping) {
-    for (std::size_t one = 0; one < object->items.size(); ++one) {
-      if (written(*object->items[one]) == written(*key)) return object->values[one];
+  if (object->kind == Kind::object && object->self->kind == Kind::type) {
+    if (const Ref hook = class_attribute(object->self, "__getitem__")) return call(bound(hook, object), {.positional = {key}}, node);
+  }
+  return item_of(object, key);
+}
+
+// Of a mapping, of what is made of one, or of a module dict.
+Ref Interpreter::item_of(const Ref& object, const Ref& key) {
+  const bool made = object->kind == Kind::object && object->layer.empty() && object->given.positional.size() == 1;
+  const Ref mapping = made ? object->given.positional[0] : object;
+  if (mapping->kind == Kind::mapping) {
+    for (std::size_t one = 0; one < mapping->items.size(); ++one) {
+      if (written(*mapping->items[one]) == written(*key)) return mapping->values[one];
     }
   }
-  if (object->kind == Kind::object && key->kind == Kind::text) return attribute(object, key->text);
-  return words(written(*key));
+  if (object->kind == Kind::object && key->kind == Kind::text) {
+    if (const Ref found = held(object, key->text)) return found;
+  }
+  return unknown(written(*object) + "[" + written(*key) + "]");
 }
 
 bool Interpreter::passes(const std::vector<Node>& clauses, std::size_t at, Frame& frame, const std::function<void()>& each) {
@@ -415,68 +392,4 @@ Ref Interpreter::comprehension(Node node, Frame& frame) {
   });
   return done ? all : unknown(std::string(node.text()));
 }
-
-std::vector<Ref> Interpreter::order(const Ref& type) const {
-  std::vector<Ref> all{type};
-  for (const Ref& base : type->items) {
-    if (base->kind != Kind::type) continue;
-    for (const Ref& one : order(base)) {
-      std::erase(all, one);
-      all.push_back(one);
-    }
-  }
-  return all;
-}
-
-Ref Interpreter::class_attribute(const Ref& type, const std::string& name, const Ref& after) {
-  bool reached = !after;
-  for (const Ref& one : order(type)) {
-    if (reached && one->scope) {
-      if (const auto found = one->scope->names.find(name); found != one->scope->names.end()) return found->second;
-    }
-    reached = reached || one == after;
-  }
-  return nullptr;
-}
-
-Ref Interpreter::bound(const Ref& found, const Ref& self) {
-  if (found->kind != Kind::function) return found;
-  const Node above = found->node.parent();
-  const bool decorated = above && above.is("decorated_definition");
-  const std::string_view decorator = decorated ? above.text().substr(0, above.text().find('\n')) : std::string_view();
-  if (decorator.starts_with("@staticmethod")) return found;
-  Ref made = make(*found);
-  made->self = decorator.starts_with("@classmethod") && self->kind == Kind::object ? self->self : self;
-  return decorator.starts_with("@property") ? call_function(made, {}) : made;
-}
-
-Ref Interpreter::attribute(const Ref& object, const std::string& name) {
-  if (object->kind == Kind::external) {
-    if (object->scope) {
-      if (const auto found = object->scope->names.find(name); found != object->scope->names.end()) return found->second;
-    }
-    if (object->text == "sys" && name == "argv") {
-      Ref all = list_of({});
-      all->items.push_back(text_of(sources_.script.string()));
-      for (const std::string& word : sources_.argv) all->items.push_back(text_of(word));
-      return all;
-    }
-    return make({.kind = Kind::external, .text = object->text + "." + name});
-  }
-  if (object->kind == Kind::type) {
-    if (const Ref found = class_attribute(object, name)) return found;
-    return unknown(object->text + "." + name);
-  }
-  if (object->kind == Kind::object) {
-    for (const auto& [one, value] : object->attributes) {
-      if (one == name) return value;
-    }
-    if (object->self->kind == Kind::type) {
-      if (const Ref found = class_attribute(object->self, name)) return bound(found, object);
-    }
-  }
-  if (object->kind == Kind::unknown) return unknown(object->text + "." + name);
-  return make({.kind = Kind::method, .text = name, .self = object});
-}
-
 }  // namespace hotlens::layers

@@ -20,7 +20,9 @@ namespace hotlens::layers {
 struct Sources {
   std::map<std::filesystem::path, std::shared_ptr<const guess::Code>> files;
   std::filesystem::path script;
-  std::vector<std::string> argv;  // without the script
+  std::vector<std::string> argv;                                 // without the script
+  std::set<std::filesystem::path> packages;                      // files of installed packages
+  std::map<std::filesystem::path, std::set<std::uint32_t>> ran;  // 0-based lines from which the recorded step ran operators
 };
 
 // Whether a text is nested so deeply that nothing should be followed in it.
@@ -78,11 +80,13 @@ class Interpreter {
   void augmented(Node node, Frame& frame);
   void assign(Node target, const Ref& value, Frame& frame, Node whole);
   void forget(Node node, Frame& frame);
+  Ref asked(const std::string& chain, Frame& frame);
   void define(Node node, Frame& frame, bool dataclass);
   void import(Node node, Frame& frame);
   void import_from(Node node, Frame& frame);
   Scope* file(const std::string& dotted, const guess::Code* from);
   Scope* run_file(const guess::Code& code, const std::string& name);
+  Ref defined(const std::string& dotted, const guess::Code* from = nullptr);
 
   // Expressions.
   Ref expression(Node node, Frame& frame);
@@ -91,10 +95,13 @@ class Interpreter {
   Ref comparison(Node node, Frame& frame);
   Ref boolean(Node node, Frame& frame);
   Ref subscript(Node node, Frame& frame);
+  Ref item_of(const Ref& object, const Ref& key);
   Ref comprehension(Node node, Frame& frame);
   bool passes(const std::vector<Node>& clauses, std::size_t at, Frame& frame, const std::function<void()>& each);
   Ref text(Node node, Frame& frame);
   Ref attribute(const Ref& object, const std::string& name);
+  Ref own_attribute(const Ref& object, const std::string& name);
+  Ref held(const Ref& object, const std::string& name);
   Ref class_attribute(const Ref& type, const std::string& name, const Ref& after = nullptr);
   Ref bound(const Ref& found, const Ref& self);
   Arguments arguments(Node list, Frame& frame);
@@ -108,9 +115,21 @@ class Interpreter {
   Ref instantiate(const Ref& type, const Arguments& given, Node site);
   Ref make_external(const Ref& callee, Arguments given, Node site);
   Ref builtin(const std::string& name, const Arguments& given, Node site);
+  Ref spaced(const std::vector<Ref>& with);
+  Ref of_objects(const std::string& name, const std::vector<Ref>& with, Node site);
   Ref method(const Ref& self, const std::string& name, const Arguments& given, Node site);
+  Ref mapping_of(const Ref& from, const std::vector<std::pair<std::string, Ref>>& named);
+  Ref children_of(const Ref& module, bool with_names);
+  void put(const Ref& mapping, const Ref& key, const Ref& value);
+  Ref of_mapping(const Ref& self, const std::string& name, const Arguments& given);
   Ref parse_arguments(const Ref& parser);
-  void fields(const Ref& object, const Ref& type, const Arguments& given);
+  std::vector<std::string> fields_of(const Ref& type) const;
+  bool has_fields(const Ref& type, const Arguments& given) const;
+  void fields(const Ref& object, const Ref& type, const Arguments& given, Node site);
+  bool is_whole(const Ref& type) const;
+  std::string read_by(const Ref& function, const Ref& self, std::set<const void*>& seen);
+  void give(const Ref& object, const std::string& name, const Ref& value, Node whole);
+  void give_own(const Ref& object, const std::string& name, const Ref& value, Node whole);
   void set(const Ref& object, const std::string& name, const Ref& value, Node whole);
   void fill(const Ref& container, const Arguments& given, Node site);
   void add_module(const Ref& made) {
@@ -120,6 +139,8 @@ class Interpreter {
   Ref part(const std::string& name, Arguments given, Node site);
   void add_parts(const Ref& object);
   Ref deep_copy(const Ref& module, int depth = 0);
+  Ref of_shape(const std::vector<std::int64_t>& shape, Node site);
+  Ref combined(const Ref& left, const Ref& right);
   Ref reshaped(const Ref& tensor, const std::string& name, const Arguments& given);
 
   // Values.
@@ -139,6 +160,7 @@ class Interpreter {
   Heap& heap_;
   std::map<std::string, Ref> known_;
   std::map<const guess::Code*, Scope*> files_;
+  std::map<std::string, const guess::Code*> definers_;  // by dotted name; null: none, or several
   std::vector<Ref> modules_;
   std::vector<Fact> facts_;
   std::set<const void*> ran_;      // functions that were followed

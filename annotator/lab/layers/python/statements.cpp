@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "annotator/lab/layers/python/interpreter.h"
 #include "annotator/lab/layers/python/wording.h"
@@ -12,11 +13,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostSteps = 500'000;
 constexpr int kDeepestText = 1'000;
 constexpr int kDeepest = 150;  // calls and blocks inside each other
-
-void identifiers(Node node, std::vector<std::string>& to) {
-  if (node.is("identifier")) to.emplace_back(node.text());
-  for (const Node& child : node.children()) identifiers(child, to);
-}
 
 void targets(Node node, std::vector<Node>& to) {
   const bool assigns = node.is("assignment") || node.is("augmented_assignment") || node.is("for_statement");
@@ -33,6 +29,24 @@ const char* assigned_file(const fs::path& path, const std::string& dotted) {
     if (text.ends_with("/" + ending + tail)) return tail;
   }
   return nullptr;
+}
+
+// Of ".utils.hub" the folder that it begins in, and "utils.hub"; no folder for an absolute name.
+std::pair<fs::path, std::string> resolved(const std::string& dotted, const Code* from) {
+  if (!dotted.starts_with('.') || from == nullptr) return {{}, dotted};
+  fs::path base = from->path().parent_path();
+  std::string name = dotted.substr(1);
+  for (; name.starts_with('.'); name.erase(0, 1)) base = base.parent_path();
+  return {base, name};
+}
+
+// Whether a file's top level has a class or function of this name.
+bool defines(const Code& code, const std::string& name) {
+  if (!code.may_bind(name)) return false;
+  const auto found = code.names().find(name);
+  using Kind = guess::Binding::Kind;
+  return found != code.names().end() &&
+         std::ranges::any_of(found->second, [](const auto& one) { return one.kind == Kind::type || one.kind == Kind::function; });
 }
 
 }  // namespace
@@ -87,12 +101,7 @@ Scope* Interpreter::run_file(const Code& code, const std::string& name) {
 
 // The file of the project that an import means: the nearest to the importing one among those whose path ends with its name.
 Scope* Interpreter::file(const std::string& dotted, const Code* from) {
-  std::string name = dotted;
-  fs::path base;
-  if (name.starts_with('.')) {
-    base = from->path().parent_path();
-    for (name.erase(0, 1); name.starts_with('.'); name.erase(0, 1)) base = base.parent_path();
-  }
+  const auto [base, name] = resolved(dotted, from);
   const Code* found = nullptr;
   for (const auto& [path, code] : sources_.files) {
     std::string part = name;
@@ -103,6 +112,31 @@ Scope* Interpreter::file(const std::string& dotted, const Code* from) {
     if (found == nullptr || path.native().size() < found->path().native().size()) found = code.get();
   }
   return found == nullptr ? nullptr : run_file(*found, dotted);
+}
+
+// What a package gives under this name though its own file is not among those handed over: the class or function that one file inside it
+// alone defines (`from transformers import BertConfig`). Null: none, or several.
+Ref Interpreter::defined(const std::string& dotted, const Code* from) {
+  const std::size_t dot = dotted.rfind('.');
+  if (dot == std::string::npos || dotted.starts_with("torch.")) return nullptr;
+  const std::string name = dotted.substr(dot + 1);
+  auto [base, package] = resolved(dotted.substr(0, dot), from);
+  std::ranges::replace(package, '.', '/');
+  const std::string folder = (base / package / "").generic_string();
+  const auto [known, fresh] = definers_.try_emplace(folder + name, nullptr);
+  if (fresh) {
+    int several = 0;
+    for (const auto& [path, code] : sources_.files) {
+      const std::string text = path.generic_string();
+      const bool inside = base.empty() ? text.find("/" + folder) != std::string::npos : text.starts_with(folder);
+      if (!inside || !defines(*code, name)) continue;
+      known->second = ++several == 1 ? code.get() : nullptr;
+    }
+  }
+  if (known->second == nullptr) return nullptr;
+  const Scope* scope = run_file(*known->second, dotted.substr(0, dot));
+  const auto found = scope->names.find(name);
+  return found == scope->names.end() ? nullptr : found->second;
 }
 
 Interpreter::Flow Interpreter::block(Node node, Frame& frame) {
@@ -164,18 +198,35 @@ Interpreter::Flow Interpreter::statement(Node node, Frame& frame) {
   return Flow::on;
 }
 
+// Of "a.b.c" (wording.h).
+Ref Interpreter::asked(const std::string& chain, Frame& frame) {
+  Ref value = nullptr;
+  for (const auto part : std::views::split(chain, '.')) {
+    const std::string word(part.begin(), part.end());
+    value = value ? attribute(value, word) : name(word, frame);
+  }
+  return value;
+}
+
 // What a piece of code that is not followed would have set is unknown, told by its words and what its names stand for.
 void Interpreter::forget(Node node, Frame& frame) {
   forgotten_.insert(node.id());
-  std::vector<std::string> names;
-  identifiers(node, names);
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  std::set<std::string> names;
+  asked_names(node, names);
   const std::string words_alone = wording(node);
   std::string words = words_alone, plain;
   for (const std::string& one : names) {
-    const Ref value = name(one, frame);
+    if (one.starts_with('?')) {
+      const std::size_t dot = one.rfind('.');
+      const Ref object = asked(one.substr(1, dot - 1), frame);
+      words += one + (object->kind == Value::Kind::object && held(object, one.substr(dot + 1)) ? " is" : " is not");
+      continue;
+    }
+    const Ref value = asked(one, frame);
     if (value->kind != Value::Kind::external) words += "|" + one + "=" + written(*value);
+    if (value->kind == Value::Kind::method) words += " of " + written(*value->self);
+    std::set<const void*> seen;
+    if (value->kind == Value::Kind::function && value->self != nullptr) words += " of " + read_by(value, value->self, seen);
     if (is_plain(*value)) plain += "|" + one + "=" + written(*value);
   }
   if (constructing_ == 0) facts_.push_back({words_alone + plain, node});
@@ -198,7 +249,8 @@ Interpreter::Flow Interpreter::branch(Node node, Frame& frame) {
     return block(node.field("consequence"), frame);
   }
   passed_.insert(node.field("consequence").id());
-  for (const Node& other : alternatives) {
+  for (std::size_t at = 0; at < alternatives.size();) {
+    const Node other = alternatives[at++];
     if (other.is("else_clause")) return block(other.field("body"), frame);
     if (!other.is("elif_clause")) continue;
     const auto also = truth(expression(other.field("condition"), frame));
@@ -206,7 +258,11 @@ Interpreter::Flow Interpreter::branch(Node node, Frame& frame) {
       forget(node, frame);
       return Flow::on;
     }
-    if (*also) return block(other.field("consequence"), frame);
+    if (*also) {
+      for (; at < alternatives.size(); ++at) passed_.insert(alternatives[at].id());
+      return block(other.field("consequence"), frame);
+    }
+    passed_.insert(other.field("consequence").id());
   }
   return Flow::on;
 }
@@ -281,7 +337,7 @@ void Interpreter::assign(Node target, const Ref& value, Frame& frame, Node whole
     frame.scope->names[std::string(target.text())] = value;
   } else if (target.is("attribute")) {
     const Ref object = expression(target.field("object"), frame);
-    if (object->kind == Value::Kind::object) set(object, std::string(target.field("attribute").text()), value, whole);
+    if (object->kind == Value::Kind::object) give(object, std::string(target.field("attribute").text()), value, whole);
   } else if (target.is("subscript")) {
     const Ref object = expression(target.field("value"), frame), key = expression(target.field("subscript"), frame);
     if (object->kind == Value::Kind::object && !object->layer.empty()) {
@@ -291,13 +347,7 @@ void Interpreter::assign(Node target, const Ref& value, Frame& frame, Node whole
       const auto at = static_cast<std::size_t>(key->integer < 0 ? key->integer + std::ssize(object->items) : key->integer);
       if (at < object->items.size()) object->items[at] = value;
     } else if (object->kind == Value::Kind::mapping) {
-      const auto same = std::ranges::find_if(object->items, [&](const Ref& one) { return written(*one) == written(*key); });
-      if (same != object->items.end()) {
-        object->values[static_cast<std::size_t>(same - object->items.begin())] = value;
-      } else {
-        object->items.push_back(key);
-        object->values.push_back(value);
-      }
+      put(object, key, value);
     }
   } else if (target.is("pattern_list") || target.is("tuple_pattern") || target.is("list_pattern")) {
     const std::vector<Node> parts = target.children();
@@ -322,7 +372,9 @@ void Interpreter::define(Node node, Frame& frame, bool dataclass) {
   } else {
     made->owner = frame.owner;
   }
-  frame.scope->names[made->text] = made;
+  const Node above = node.parent();
+  const bool setter = above.is("decorated_definition") && above.text().substr(0, above.text().find('\n')).ends_with(".setter");
+  frame.scope->names[made->text + (setter ? ".setter" : "")] = made;
 }
 
 void Interpreter::import(Node node, Frame& frame) {
@@ -351,6 +403,8 @@ void Interpreter::import_from(Node node, Frame& frame) {
     const std::string as(one.is("aliased_import") ? one.field("alias").text() : one.text());
     if (scope && scope->names.contains(name)) {
       frame.scope->names[as] = scope->names.at(name);
+    } else if (const Ref found = scope ? nullptr : defined((dotted.ends_with('.') ? dotted : dotted + ".") + name, frame.code)) {
+      frame.scope->names[as] = found;
     } else {
       auto made = make({.kind = Value::Kind::external, .text = dotted + "." + name});
       made->scope = file(dotted + "." + name, frame.code);

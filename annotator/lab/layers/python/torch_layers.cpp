@@ -125,6 +125,16 @@ std::optional<Shape> vector_of(const Value& layer, std::string_view name) {
   return length ? std::optional(Shape{*length}) : std::nullopt;
 }
 
+// Of `torch.arange(n)`, `torch.arange(begin, end, step)`.
+std::optional<Shape> counted(const std::vector<Ref>& given) {
+  if (given.empty() || given.size() > 3 || !std::ranges::all_of(given, [](const Ref& one) { return one->kind == Kind::integer; }))
+    return std::nullopt;
+  const std::int64_t begin = given.size() > 1 ? given[0]->integer : 0, end = given[given.size() > 1 ? 1 : 0]->integer;
+  const std::int64_t step = given.size() > 2 ? given[2]->integer : 1;
+  if (step <= 0 || end < begin) return std::nullopt;
+  return Shape{(end - begin + step - 1) / step};
+}
+
 }  // namespace
 
 bool is_container(std::string_view layer) {
@@ -138,6 +148,7 @@ std::optional<Shape> made_shape(const Value& made) {
   constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
   const bool triangle = made.kind == Kind::object && made.self && (made.self->text == "torch.tril" || made.self->text == "torch.triu");
   if (triangle && !made.given.positional.empty()) return made_shape(*made.given.positional[0]);
+  if (made.kind == Kind::object && made.self && made.self->text == "torch.arange") return counted(made.given.positional);
   if (made.kind != Kind::object || !made.self || std::ranges::find(kFactories, made.self->text) == kFactories.end()) return std::nullopt;
   if (made.given.positional.size() == 1 && made.given.positional[0]->kind != Kind::integer) return sizes(made.given.positional[0], 0);
   Value all{.kind = Kind::tuple, .items = made.given.positional};
@@ -214,8 +225,8 @@ std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
   const std::string_view name = layer.layer;
   for (const auto& [one, value] : layer.attributes) {
     const bool held = one == tensor && value->kind == Kind::object && value->layer.empty() && value->self;
-    if (held && value->self->text.ends_with("Parameter") && !value->given.positional.empty())
-      return made_shape(*value->given.positional[0]);
+    const bool wrapped = held && (value->self->text.ends_with("Parameter") || value->self->text.ends_with("Buffer"));
+    if (wrapped && !value->given.positional.empty()) return made_shape(*value->given.positional[0]);
     if (held && made_shape(*value)) return made_shape(*value);
   }
   if (tensor == "num_batches_tracked") return Shape{};

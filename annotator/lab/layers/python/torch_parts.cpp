@@ -6,6 +6,12 @@
 #include "annotator/lab/layers/python/torch_layers.h"
 
 namespace hotlens::layers {
+namespace {
+
+using Kind = Value::Kind;
+
+}  // namespace
+
 Ref Interpreter::part(const std::string& name, Arguments given, Node site) {
   const std::string layer = name == "NonDynamicallyQuantizableLinear" ? "Linear" : name;
   const Ref type = make({.kind = Kind::external, .text = "torch.nn." + name});
@@ -90,7 +96,8 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
   auto shape = made_shape(*tensor);
   if (!shape) return nullptr;
   std::vector<std::int64_t> places;
-  for (const Ref& one : given.positional) {
+  const bool packed = given.positional.size() == 1 && given.positional[0]->kind == Kind::tuple;
+  for (const Ref& one : packed ? given.positional[0]->items : given.positional) {
     if (one->kind != Kind::integer) return nullptr;
     places.push_back(one->integer);
   }
@@ -104,17 +111,35 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
     const std::int64_t one = place(places[0], 0), other = place(places[1], 0);
     if (one < 0 || other < 0 || one >= rank || other >= rank) return nullptr;
     std::swap((*shape)[static_cast<std::size_t>(one)], (*shape)[static_cast<std::size_t>(other)]);
+  } else if (name == "expand" && std::ssize(places) >= rank) {
+    for (std::ptrdiff_t at = 0; at < rank; ++at) {
+      std::int64_t& size = places[places.size() - static_cast<std::size_t>(at) - 1];
+      if (size < 0) size = (*shape)[static_cast<std::size_t>(rank - at) - 1];
+    }
+    if (std::ranges::any_of(places, [](std::int64_t one) { return one < 0; })) return nullptr;
+    shape = places;
   } else if ((name == "view" || name == "reshape") && std::ranges::none_of(places, [](std::int64_t one) { return one < 0; })) {
     shape = places;
   } else {
     return nullptr;
   }
-  Ref made = make({.kind = Kind::object, .node = tensor->node, .self = make({.kind = Kind::external, .text = "torch.zeros"})}),
-      sizes = list_of({});
-  for (const std::int64_t size : *shape) sizes->items.push_back(whole(size));
+  return of_shape(*shape, tensor->node);
+}
+
+Ref Interpreter::of_shape(const std::vector<std::int64_t>& shape, Node site) {
+  Ref made = make({.kind = Kind::object, .node = site, .self = make({.kind = Kind::external, .text = "torch.zeros"})}), sizes = list_of({});
+  for (const std::int64_t size : shape) sizes->items.push_back(whole(size));
   sizes->kind = Kind::tuple;
   made->given = {.positional = {sizes}};
   return made;
+}
+
+// `1.0 / base ** (torch.arange(0, 64, 2) / 64)`: a tensor and a number, or two of one shape. Null: it is no such arithmetic.
+Ref Interpreter::combined(const Ref& left, const Ref& right) {
+  const auto one = made_shape(*left), other = made_shape(*right);
+  const bool left_number = real_of(*left).has_value(), right_number = real_of(*right).has_value();
+  if (one && (right_number || (other && *one == *other))) return of_shape(*one, left->node);
+  return other && left_number ? of_shape(*other, right->node) : nullptr;
 }
 
 }  // namespace hotlens::layers

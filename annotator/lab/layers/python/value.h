@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,10 @@ class Heap {
 
 // As one line: equal lines are equal values.
 std::string written(const Value& value, int depth = 0);
+std::string written_call(const std::string& callee, const Arguments& given);
+
+// What a call is given under a name; null: nothing.
+Ref named(const Arguments& given, std::string_view name);
 
 // None, a number or a text.
 bool is_plain(const Value& value);

@@ -85,6 +85,30 @@ std::string marks(Node node) {
   return all;
 }
 
+void asked_names(Node node, std::set<std::string>& to) {
+  if (node.is("identifier")) to.emplace(node.text());
+  if (node.is("attribute")) {
+    const Node object = node.field("object"), first = object.is("attribute") ? object.field("object") : object;
+    if (first.is("identifier")) {
+      to.emplace(node.text());
+      return;
+    }
+  }
+  const std::string_view callee = node.is("call") ? node.field("function").text() : std::string_view();
+  if (callee == "getattr" || callee == "hasattr") {
+    const auto given = node.field("arguments").children();
+    const bool known =
+        given.size() >= 2 && (given[0].is("identifier") || (given[0].is("attribute") && given[0].field("object").is("identifier")));
+    if (known && given[1].is("string") && given[1].text().size() > 2) {
+      const std::string asked = std::string(given[0].text()) + "." + std::string(given[1].text().substr(1, given[1].text().size() - 2));
+      to.insert(callee == "hasattr" ? "?" + asked : asked);
+      for (std::size_t at = 2; at < given.size(); ++at) asked_names(given[at], to);
+      return;
+    }
+  }
+  for (const Node& child : node.children()) asked_names(child, to);
+}
+
 bool is_told(std::string_view callee) {
   constexpr std::array<std::string_view, 3> kAlone{"print", "random.seed", "np.random.seed"};
   constexpr std::array<std::string_view, 11> kLast{"manual_seed", "manual_seed_all", "getLogger", "basicConfig",    "info",        "debug",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,10 @@ std::string wording(Node node);
 bool same_wording(Node one, Node other);
 // What stands between its named parts: "_<_", "_:".
 std::string marks(Node node);
+
+// Names that a piece of code asks for: `a` and, where nothing else is done with it, `a.b` or `a.b.c`; `getattr(a, "b")` is `a.b`,
+// `hasattr(a, "b")` is `?a.b`.
+void asked_names(Node node, std::set<std::string>& to);
 
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
