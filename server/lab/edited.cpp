@@ -1,11 +1,14 @@
 #include "server/lab/edited.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "annotator/common/file.h"
 #include "annotator/lab/edited/rewrite.h"
+#include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "annotator/profile/spread.h"
@@ -206,6 +209,28 @@ EditRefusal refusal(layers::Unclear why) {
       .misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
 }
 
+// What is told of a line that nobody edits, of a package's file or of another one of the project's, is told where somebody typed.
+class Typed {
+ public:
+  explicit Typed(const Texts& texts) : lines_(layers::edited_lines(texts.executed, texts.edited)) {}
+
+  // Whether it was moved.
+  bool place(layers::Line& at) const {
+    const auto same = [&](const layers::Line& one) { return one.file == at.file; };
+    if (lines_.empty() || (at.line >= 0 && std::ranges::any_of(lines_, same))) return false;
+    at = lines_.front();
+    return true;
+  }
+
+  void place(EditRefusal& refused) const {
+    const layers::Line was = refused.at;
+    if (place(refused.at) && was.line >= 0) refused.reason += fmt::format(" ({}:{})", fs::path(was.file).filename().string(), was.line + 1);
+  }
+
+ private:
+  std::vector<layers::Line> lines_;
+};
+
 }  // namespace
 
 Result<EditedStep> predict_edited(const EditedAsk& ask) {
@@ -234,6 +259,7 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     if (const auto done = replay(trial); !done) return std::unexpected(done.error());
     return step;
   };
+  const Typed typed(*sources);
   const auto changes = layers::compare(sources->executed, sources->edited, recorded->document.value("modules", json::array()));
   if (!changes) {
     if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
@@ -241,16 +267,21 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
       return replayed([&](EditTrial& trial) { return trial.run(*known, step); });
     }
     step.refused = refusal(changes.error());
+    typed.place(*step.refused);
     return step;
   }
   step.edits = edits_of(*changes);
+  for (LayerEdit& edit : step.edits) typed.place(edit.at);
   if (step.edits.empty()) return step;
   const auto rewritten = layers::rewrite(*program, *changes);
   if (!rewritten) {
     step.refused = refusal(rewritten.error());
+    typed.place(*step.refused);
     return step;
   }
-  return replayed([&](EditTrial& trial) { return trial.run(*rewritten, *changes, step); });
+  auto told = replayed([&](EditTrial& trial) { return trial.run(*rewritten, *changes, step); });
+  if (told && told->refused) typed.place(*told->refused);
+  return told;
 }
 
 }  // namespace hotlens::lab

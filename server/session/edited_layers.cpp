@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "annotator/common/format.h"
@@ -22,7 +23,8 @@ using protocol::Json;
 constexpr std::chrono::milliseconds kPause{120};  // after the last keystroke; the next one ends what began
 constexpr std::chrono::seconds kKeptFor{60};
 constexpr std::size_t kMostKept = 32;
-constexpr int kMostFailures = 3;  // of the same kind in a row: the step cannot be replayed
+constexpr std::size_t kMostTold = 3;  // edits of one line, beside the first
+constexpr int kMostFailures = 3;      // of the same kind in a row: the step cannot be replayed
 constexpr const char* kEditedPart = "edited layers";
 
 // "18.9 → ≈ 54.0 ms"
@@ -96,14 +98,18 @@ bool is_whole(const Document& document) {
 
 std::vector<EditNote> edit_notes(const lab::EditedStep& step, const fs::path& file) {
   std::vector<EditNote> notes;
+  std::map<std::uint32_t, std::size_t> others;  // told of a line beside its first one
   for (const lab::LayerEdit& edit : step.edits) {
     if (!is_in(edit.at, file)) continue;
     const auto same = std::ranges::find(notes, line_of(edit.at), &EditNote::line);
-    if (same != notes.end()) {
-      same->text = fmt::format("{}; {}", edit.what, same->text);
-    } else {
+    if (same == notes.end()) {
       notes.push_back({.line = line_of(edit.at), .label = label_of(step), .memory = memory_of(step), .text = sentences(step, edit)});
+    } else if (++others[same->line] <= kMostTold) {
+      same->text = fmt::format("{}; {}", edit.what, same->text);
     }
+  }
+  for (EditNote& note : notes) {
+    if (others[note.line] > kMostTold) note.text = fmt::format("{} edits of layers, among them {}", others[note.line] + 1, note.text);
   }
   if (step.refused && is_in(step.refused->at, file)) {
     const auto same = std::ranges::find(notes, line_of(step.refused->at), &EditNote::line);

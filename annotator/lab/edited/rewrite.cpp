@@ -35,15 +35,24 @@ void set(Operator& op, std::size_t at, lab::Value value) {
   op.args[at] = std::move(value);
 }
 
-// Numbers of a module's own and of the objects (a configuration) that it holds.
+// Numbers of a module's own; of the objects (a configuration) that it holds those that it has none of.
 void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers& to, int depth) {
-  for (const auto& [name, value] : was.attributes) {
-    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
-    if (now == is.attributes.end()) continue;
-    if (value->kind == Kind::integer && now->second->kind == Kind::integer) to.emplace_back(value->integer, now->second->integer);
-    const bool holder = value->kind == Kind::object && value->layer.empty() && now->second->kind == Kind::object;
-    if (holder && depth < 2) add_numbers(*value, *now->second, to, depth + 1);
-  }
+  const auto each = [&](const auto& what) {
+    for (const auto& [name, value] : was.attributes) {
+      const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
+      if (now != is.attributes.end()) what(*value, *now->second);
+    }
+  };
+  each([&](const layers::Value& one, const layers::Value& now) {
+    if (one.kind == Kind::integer && now.kind == Kind::integer) to.emplace_back(one.integer, now.integer);
+  });
+  lab::Numbers inside;
+  each([&](const layers::Value& one, const layers::Value& now) {
+    const bool holder = one.kind == Kind::object && one.layer.empty() && now.kind == Kind::object;
+    if (holder && depth < 2) add_numbers(one, now, inside, depth + 1);
+  });
+  std::erase_if(inside, [&](const auto& one) { return std::ranges::find(to, one.first, &lab::Numbers::value_type::first) != to.end(); });
+  to.insert(to.end(), inside.begin(), inside.end());
 }
 
 lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {

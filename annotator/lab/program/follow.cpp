@@ -66,9 +66,10 @@ bool moves(std::int64_t literal, const Numbers& numbers) {
 }
 
 // Of a literal that no dimension of the operator's own tensor explains: by what the module holds, else by the sizes around.
-std::int64_t by_what_is_around(std::int64_t literal, const Around& around) {
+std::int64_t by_what_is_around(std::int64_t literal, const Around& around, bool first) {
   if (literal <= 1) return literal;
   std::set<std::int64_t> found = held(literal, around.sizes);
+  if (const auto known = only(held(literal, around.leading)); first && known && found.size() > 1) return *known;
   if (const auto known = only(held(literal, around.numbers))) found.insert(*known);
   if (found.size() > 1) throw Unclear{"which size " + std::to_string(literal) + " is cannot be known"};
   return found.empty() ? literal : *found.begin();
@@ -79,7 +80,7 @@ bool follow_made(Operator& op, std::size_t at, const Around& around) {
   const auto literals = list_at(op, at);
   if (!literals) return false;
   Sizes now = *literals;
-  for (std::int64_t& size : now) size = by_what_is_around(size, around);
+  for (std::size_t one = 0; one < now.size(); ++one) now[one] = by_what_is_around(now[one], around, one == 0);
   set_list(op, at, now);
   return now != *literals;
 }
@@ -324,7 +325,7 @@ bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around
   for (std::size_t at = 0; at < now.size(); ++at) {
     if (now[at] == -1) continue;
     const bool own = at >= more && was[at - more] == now[at];
-    now[at] = own ? is[at - more] : by_what_is_around(now[at], around);
+    now[at] = own ? is[at - more] : by_what_is_around(now[at], around, at == 0);
   }
   set_list(op, 1, now);
   return now != *literals;

@@ -137,28 +137,40 @@ std::expected<Through, std::string> through(const Draft& draft, const Call& call
 
 std::vector<Operator> copied(const Draft& from, Draft& draft, const Call& call, Ids& ids) {
   const std::set<TensorId> made = made_in(from, call);
-  std::set<TensorId> used_later;  // or let go
+  std::set<TensorId> used_later, released;
   for (std::size_t at = 0; at < from.program.operators.size(); ++at) {
     const Operator& op = from.program.operators[at];
-    if (at >= call.end || op.kind == OperatorKind::free) for_each_tensor(op, [&](TensorId id) { used_later.insert(id); });
+    const bool frees = op.kind == OperatorKind::free;
+    if (at >= call.end || frees) for_each_tensor(op, [&](TensorId id) { (frees ? released : used_later).insert(id); });
   }
   for (const TensorId id : made) {
     const TensorId copy = draft.fresh();
     const auto origin = draft.recorded.find(id);
     draft.recorded[copy] = origin == draft.recorded.end() ? id : origin->second;
     draft.made.insert(copy);
-    if (!used_later.contains(id) || from.left.contains(id)) draft.left.insert(copy);
+    const bool stays = !used_later.contains(id) && !released.contains(id) && !from.made.contains(id);
+    if (stays || from.left.contains(id)) draft.left.insert(copy);
     ids[id] = copy;
   }
   std::vector<Operator> all;
+  std::set<TensorId> gone;
   for (std::size_t at = call.begin; at < from.program.operators.size(); ++at) {
     const Operator& op = from.program.operators[at];
     const bool frees = op.kind == OperatorKind::free;
     if (at >= call.end && !frees) break;
     Operator copy = op;
-    if (frees) std::erase_if(copy.args, [&](const Value& value) { return !ids.contains(std::get<TensorRef>(value.is).id); });
+    if (frees) {
+      std::erase_if(copy.args, [&](const Value& value) { return !ids.contains(std::get<TensorRef>(value.is).id); });
+      for_each_tensor(copy, [&](TensorId id) { gone.insert(id); });
+    }
     rename(copy, ids);
     if (!frees || !copy.args.empty()) all.push_back(std::move(copy));
+  }
+  for (const TensorId id : made) {
+    if (gone.contains(id) || used_later.contains(id)) continue;
+    const auto with = from.goes_with.find(id);
+    if (released.contains(id) || with != from.goes_with.end())
+      draft.goes_with[ids.at(id)] = with == from.goes_with.end() ? id : with->second;
   }
   return all;
 }

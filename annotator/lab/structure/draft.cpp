@@ -104,7 +104,26 @@ std::int64_t elements(const Tensor& tensor) {
   return count;
 }
 
+namespace {
+
+// What a call's results hold goes when they do.
+void let_go_together(Draft& draft) {
+  std::map<TensorId, std::vector<TensorId>> with;
+  for (const auto& [copy, id] : draft.goes_with) with[id].push_back(copy);
+  for (Operator& op : draft.program.operators) {
+    if (op.kind != OperatorKind::free) continue;
+    std::vector<TensorId> more;
+    for_each_tensor(op, [&](TensorId id) {
+      if (const auto found = with.find(id); found != with.end()) more.insert(more.end(), found->second.begin(), found->second.end());
+    });
+    for (const TensorId id : more) op.args.emplace_back().is = TensorRef{id};
+  }
+}
+
+}  // namespace
+
 void let_go_in_time(Draft& draft) {
+  let_go_together(draft);
   std::vector<Operator>& operators = draft.program.operators;
   std::map<TensorId, std::size_t> last, goes;
   for (std::size_t at = 0; at < operators.size(); ++at) {

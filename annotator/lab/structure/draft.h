@@ -23,6 +23,7 @@ struct Draft {
   std::set<TensorId> gone;           // of Program::tensors
   Ids recorded;                      // ids of copies: what they are copies of
   std::set<TensorId> made;           // by new operators: let go after their last use where the list does not say when
+  Ids goes_with;                     // copies of what is let go later than right after the call: what they are let go with
   std::set<TensorId> left;           // copies of what the recorded step leaves behind, and nothing after the call uses: `made` that stay
 
   TensorId fresh() { return next_++; }

@@ -90,6 +90,7 @@ void Following::change(Operator* next, const Bindings& bindings) {
   if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
+  if (const auto seen = leading_.find(op.module); seen != leading_.end()) around.leading.assign(seen->second.begin(), seen->second.end());
   const auto changed =
       first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);
   if (!changed) throw Unfollowed(changed.error());
@@ -127,6 +128,7 @@ void Following::note_sizes(const Operator& op, const Bindings& bindings) {
   for (const std::size_t module : holders->second) {
     for (const auto& [before, now] : all) {
       for (std::size_t at = 0; before.size() == now.size() && at < now.size(); ++at) around_[module].emplace(before[at], now[at]);
+      if (before.size() == now.size() && now.size() > 1) leading_[module].emplace(before[0], now[0]);
     }
   }
 }

@@ -46,11 +46,13 @@ class Following {
   const Program& recorded_;
   Program& edited_;
   const Followed& what_;
-  std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>> around_;  // sizes used in a module and below it: as recorded, now
-  std::map<std::size_t, std::vector<std::size_t>> holders_;                        // of a module, with itself
-  std::set<TensorId> parts_;                                                       // of parameters and buffers
-  std::map<TensorId, Sizes> sizes_;                                                // as recorded
-  std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;                      // what operators made and the recorded step keeps
+  using Changes = std::map<std::size_t, std::set<std::pair<std::int64_t, std::int64_t>>>;  // as recorded, now
+  Changes around_;                                                                         // sizes used in a module and below it
+  Changes leading_;                                                                        // of first dimensions of several
+  std::map<std::size_t, std::vector<std::size_t>> holders_;                                // of a module, with itself
+  std::set<TensorId> parts_;                                                               // of parameters and buffers
+  std::map<TensorId, Sizes> sizes_;                                                        // as recorded
+  std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps
   std::size_t changed_ = 0;
 };
 

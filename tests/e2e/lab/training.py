@@ -27,7 +27,7 @@ for x, y in DataLoader(TensorDataset(*tensors(160)), batch_size=8):
 
 
 def record(folder: Path, text: str) -> None:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text(text)
     command = [HOTLENS, "run", "--python", interpreter(), "--warmup", "1", "--steps", "2", "train.py"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

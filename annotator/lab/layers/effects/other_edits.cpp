@@ -124,6 +124,16 @@ std::optional<Unclear> edited_script(const Interpreter& executed, const Interpre
 
 }  // namespace
 
+std::vector<Line> edited_lines(const Sources& executed, const Sources& edited) {
+  std::vector<Line> all;
+  for (const auto& [path, code] : edited.files) {
+    const auto was = executed.files.find(path);
+    if (was != executed.files.end() && was->second != code && !same_wording(was->second->root(), code->root()))
+      all.push_back(line_of(first_difference(was->second->root(), code->root())));
+  }
+  return all;
+}
+
 bool is_inside(Node node, const std::set<const void*>& definitions) {
   for (; node; node = node.parent()) {
     if (definitions.contains(node.id())) return true;

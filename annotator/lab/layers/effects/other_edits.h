@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
 #include "annotator/lab/layers/match/recorded_layers.h"
@@ -24,6 +25,9 @@ struct Idle {
 };
 Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded);
 bool is_inside(Node node, const std::set<const void*>& definitions);
+
+// Where each file that was edited first differs, in the edited text.
+std::vector<Line> edited_lines(const Sources& executed, const Sources& edited);
 
 // The first line of a piece of code, for people.
 std::string excerpt(Node code);

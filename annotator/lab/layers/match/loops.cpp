@@ -78,14 +78,15 @@ bool counts_alone(Node node, std::string_view index) {
   return std::ranges::all_of(node.children(), [&](const Node& child) { return counts_alone(child, index); });
 }
 
-bool leaves(Node node) {
+bool leaves(Node node, const Skips& skips) {
   constexpr std::array<std::string_view, 4> kLeaving{"break_statement", "continue_statement", "return_statement", "yield"};
-  return std::ranges::find(kLeaving, node.kind()) != kLeaving.end() || std::ranges::any_of(node.children(), leaves);
+  if (std::ranges::find(kLeaving, node.kind()) != kLeaving.end()) return !skips(node);
+  return std::ranges::any_of(node.children(), [&](const Node& child) { return leaves(child, skips); });
 }
 
-bool is_the_same_each_time(Node loop) {
+bool is_the_same_each_time(Node loop, const Skips& skips) {
   const Node body = loop.field("body"), index = index_of(loop);
-  return !loop.field("alternative") && !leaves(body) && !takes_away(body.text()) && (!index || counts_alone(body, index.text()));
+  return !loop.field("alternative") && !leaves(body, skips) && !takes_away(body.text()) && (!index || counts_alone(body, index.text()));
 }
 
 // "config.depth" of a module, where it holds such a number.
@@ -165,7 +166,7 @@ ListUse use_of_list(const Ref& module, const std::string& name, const Skips& ski
     const auto loop = round_of(one, module, count);
     if (!loop || rounds.kind == ListUse::Kind::other) return;
     if (!rounds.at) rounds.at = *loop;
-    if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop)) rounds = {.kind = ListUse::Kind::other, .at = one};
+    if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop, skips)) rounds = {.kind = ListUse::Kind::other, .at = one};
   });
   if (use && all_hand_on) return {};
   if (use && rounds.kind == ListUse::Kind::rounds && !rounds.at) return {.kind = ListUse::Kind::other, .at = *use};

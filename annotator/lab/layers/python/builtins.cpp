@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include "annotator/lab/layers/python/interpreter.h"
@@ -118,6 +119,9 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
     if (const Ref factory = named(given, "default_factory")) return call(factory, {}, site);
   }
   if (name == "print") return none();
+  if (name == "bool" && with.size() == 1) {
+    if (const auto holds = truth(with[0])) return boolean_value(*holds);
+  }
   if (name == "itertools.repeat" && with.size() == 2 && whole_at(1) && with[1]->integer >= 0 &&
       spend(static_cast<std::size_t>(with[1]->integer)))
     return list_of(std::vector<Ref>(static_cast<std::size_t>(with[1]->integer), with[0]));
@@ -166,6 +170,7 @@ Ref Interpreter::of_objects(const std::string& name, const std::vector<Ref>& wit
     return is_whole(object->self) ? boolean_value(false) : nullptr;
   }
   const bool module = object->kind == Kind::object && !object->layer.empty();
+  if (name == "isinstance" && is_plain(*object) && with[1]->text.starts_with("torch.")) return boolean_value(false);
   if (name == "isinstance" && module && with[1]->kind == Kind::external && with[1]->text.starts_with("torch.nn.")) {
     const std::string wanted = with[1]->text.substr(with[1]->text.rfind('.') + 1);
     if (wanted == "Module" || wanted == object->layer) return boolean_value(true);
@@ -227,6 +232,29 @@ void Interpreter::put(const Ref& mapping, const Ref& key, const Ref& value) {
     mapping->items.push_back(key);
     mapping->values.push_back(value);
   }
+}
+
+Ref Interpreter::of_text(const Ref& self, const std::string& name, const std::vector<Ref>& with) {
+  const std::string& text = self->text;
+  if (with.empty() && (name == "lower" || name == "upper")) {
+    std::string other = text;
+    std::ranges::transform(other, other.begin(),
+                           [&](unsigned char one) { return static_cast<char>(name == "lower" ? std::tolower(one) : std::toupper(one)); });
+    return text_of(std::move(other));
+  }
+  if (with.size() != 1 || with[0]->kind != Kind::text || with[0]->text.empty()) return nullptr;
+  const std::string& part = with[0]->text;
+  if (name == "startswith") return boolean_value(text.starts_with(part));
+  if (name == "endswith") return boolean_value(text.ends_with(part));
+  if (name != "split" || !spend(text.size())) return nullptr;
+  Ref all = list_of({});
+  std::size_t at = 0;
+  for (std::size_t end = text.find(part); end != std::string::npos; end = text.find(part, at)) {
+    all->items.push_back(text_of(text.substr(at, end - at)));
+    at = end + part.size();
+  }
+  all->items.push_back(text_of(text.substr(at)));
+  return all;
 }
 
 Ref Interpreter::of_mapping(const Ref& self, const std::string& name, const Arguments& given) {
@@ -306,6 +334,9 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
   }
   if ((self->kind == Kind::real || self->kind == Kind::integer) && name == "item") return self;
   if (self->kind == Kind::list && name == "tolist") return self;
+  if (self->kind == Kind::text) {
+    if (const Ref known = of_text(self, name, given.positional)) return known;
+  }
   if (self->kind == Kind::mapping) {
     if (const Ref known = of_mapping(self, name, given)) return known;
   }

@@ -121,6 +121,7 @@ class Interpreter {
   Ref mapping_of(const Ref& from, const std::vector<std::pair<std::string, Ref>>& named);
   Ref children_of(const Ref& module, bool with_names);
   void put(const Ref& mapping, const Ref& key, const Ref& value);
+  Ref of_text(const Ref& self, const std::string& name, const std::vector<Ref>& with);
   Ref of_mapping(const Ref& self, const std::string& name, const Arguments& given);
   Ref parse_arguments(const Ref& parser);
   std::vector<std::string> fields_of(const Ref& type) const;

@@ -95,6 +95,8 @@ Ref Interpreter::deep_copy(const Ref& module, int depth) {
 Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Arguments& given) {
   auto shape = made_shape(*tensor);
   if (!shape) return nullptr;
+  constexpr std::array<std::string_view, 9> kThemselves{"float", "clone", "contiguous", "detach", "double", "to", "long", "cpu", "cuda"};
+  if (std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
   std::vector<std::int64_t> places;
   const bool packed = given.positional.size() == 1 && given.positional[0]->kind == Kind::tuple;
   for (const Ref& one : packed ? given.positional[0]->items : given.positional) {
@@ -103,8 +105,6 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
   }
   const auto rank = std::ssize(*shape);
   const auto place = [&](std::int64_t at, std::int64_t more) { return at < 0 ? at + rank + more : at; };
-  constexpr std::array<std::string_view, 5> kThemselves{"float", "clone", "contiguous", "detach", "double"};
-  if (std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
   if (name == "unsqueeze" && places.size() == 1 && place(places[0], 1) >= 0 && place(places[0], 1) <= rank) {
     shape->insert(shape->begin() + place(places[0], 1), 1);
   } else if (name == "transpose" && places.size() == 2) {
