@@ -50,7 +50,7 @@ class ModuleComparison {
     all_.is = flattened(now[*at]);
     const Followed then{executed_, before}, edited{edited_, after};
     const Idle idle = idle_of(then, edited, recorded_);
-    drop_idle_methods(then, idle.then);
+    drop_idle_methods(then, idle.now);
     drop_idle_methods(edited, idle.now);
     if (auto why = other_modules(before, after)) return std::unexpected(*why);
     if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);

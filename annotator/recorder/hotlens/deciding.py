@@ -4,18 +4,19 @@ that modules and their configurations derive from, and the functions that made t
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .capture import Capture
-from .frames import Files
+from .frames import STDLIB, Files
 from .statements import text_of
 from .tree import Tree, class_file
 
-CONSTRUCTORS = ("__init__", "__post_init__")
-DEEPEST = 2  # calls below a constructor
+METHODS = ("__init__", "__post_init__", "forward")
+DEEPEST = 2  # calls below these
 MOST_FILES = 200
 MOST_BYTES = 4 << 20  # of all of them
 
@@ -35,8 +36,11 @@ def deciding_files(tree: Tree, capture: Capture, files: Files) -> list[str]:
 
 
 def _project(files: Files) -> list[str]:
-    names = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return sorted({n for n in names if isinstance(n, str) and n.endswith(".py") and files.in_workspace(n)})
+    modules = [vars(m) for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
+    names = {n for m in modules if isinstance(n := m.get("__file__"), str) and n.endswith(".py")}
+    # The recorder asks no more of what is installed: it would read thousands of files.
+    own = (n for n in names if "-packages" + os.sep not in n and not n.startswith(STDLIB))
+    return sorted(n for n in own if os.path.realpath(n).startswith(files.workspace) and files.in_workspace(n))
 
 
 def _makers(tree: Tree, capture: Capture) -> Iterator[str]:
@@ -56,8 +60,8 @@ def _classes(tree: Tree) -> Iterator[str]:
 
 
 def _called(kinds: Iterable[type]) -> Iterator[str]:
-    """Of functions that constructors name (`calculate_drop_path_rates`), and of those that these name."""
-    waiting = [f for kind in kinds for name in CONSTRUCTORS if isinstance(f := vars(kind).get(name), FunctionType)]
+    """Of functions that constructors and `forward` name (`calculate_drop_path_rates`), and of those that these name."""
+    waiting = [f for kind in kinds for name in METHODS if isinstance(f := _unwrapped(vars(kind).get(name)), FunctionType)]
     for _ in range(DEEPEST):
         named = dict.fromkeys(f for function in waiting for f in _named(function, function.__code__))
         yield from dict.fromkeys(f.__code__.co_filename for f in named)
@@ -66,12 +70,16 @@ def _called(kinds: Iterable[type]) -> Iterator[str]:
 
 def _named(function: FunctionType, code: CodeType) -> Iterator[FunctionType]:
     for name in code.co_names:
-        value = inspect.unwrap(v) if callable(v := function.__globals__.get(name)) else None
+        value = _unwrapped(function.__globals__.get(name))
         if isinstance(value, FunctionType):
             yield value
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _named(function, inner)
+
+
+def _unwrapped(value: Any) -> Any:
+    return inspect.unwrap(value) if isinstance(value, FunctionType) else None
 
 
 def _attributes(module: Any) -> Iterable[Any]:

@@ -1,5 +1,5 @@
-"""Models of packages, made from a configuration or by a call: what an edit of these does to their peak, against a run of the script that was
-really edited so. A project's own file that only holds numbers is such a configuration too."""
+"""Models of packages, made from a configuration or by a call: what an edit of these does to their peak, against a run of the script that
+was really edited so. A project's own file that only holds numbers is such a configuration too."""
 
 from __future__ import annotations
 

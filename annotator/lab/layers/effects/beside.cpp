@@ -86,12 +86,6 @@ class BesideComparison {
         refusals_(is),
         expressions_(building_, uses_, refusals_) {
     for (const auto& [path, module] : was) forwards_.insert(method_of(module->self, "forward").id());
-    for (const auto& [path, code] : executed.sources.files) {
-      guess::walk(code->root(), [&](Node node) {
-        if (node.is("identifier")) words_.insert(std::string(node.text()));
-        return true;
-      });
-    }
   }
 
   Why run() {
@@ -194,10 +188,23 @@ class BesideComparison {
     });
   }
 
+  bool has_word(const std::string& name) const {
+    if (!words_) {
+      words_.emplace();
+      for (const auto& [path, code] : executed_.sources.files) {
+        guess::walk(code->root(), [&](Node node) {
+          if (node.is("identifier")) words_->insert(std::string(node.text()));
+          return true;
+        });
+      }
+    }
+    return words_->contains(name);
+  }
+
   // A function or class that the executed text has no word of.
   bool is_new(Node definition) const {
     const std::string name(definition.field("name").text());
-    if (words_.contains(name) || is_among(kOfModules, name) || name.starts_with("__")) return false;
+    if (has_word(name) || is_among(kOfModules, name) || name.starts_with("__")) return false;
     const Node parameters = definition.field("parameters");
     for (const Node& one : parameters ? parameters.children() : Nodes()) {
       if (one.field("value") && !is_plain_code(one.field("value"))) return false;
@@ -219,7 +226,7 @@ class BesideComparison {
       if (!is_among(kQuiet, name.substr(0, name.find('.'))) && !statement.is("future_import_statement")) return refuse(statement);
     }
     for (const Node& name : names_of_import(statement)) {
-      if (name.is("wildcard_import") || words_.contains(std::string(name.text()))) return unless_known(statement, name);
+      if (name.is("wildcard_import") || has_word(std::string(name.text()))) return unless_known(statement, name);
     }
     return std::nullopt;
   }
@@ -337,7 +344,7 @@ class BesideComparison {
   Refusals refusals_;
   Expressions expressions_;
   std::set<const void*> forwards_;
-  std::set<std::string> words_;  // of the executed texts
+  mutable std::optional<std::set<std::string>> words_;  // of the executed texts, once somebody asks
 };
 
 }  // namespace

@@ -74,10 +74,11 @@ bool is_plain_code(Node node) {
 
 Building::Building(const Followed& executed, const Followed& edited) : executed_(executed), edited_(edited) {
   for (const auto& [path, code] : edited.sources.files) {
+    const bool package = edited.sources.packages.contains(path);
     guess::walk(code->root(), [&](Node node) {
-      if (node.is("function_definition") || node.is("class_definition"))
-        definitions_[std::string(node.field("name").text())].push_back(node);
-      return true;
+      const bool function = node.is("function_definition");
+      if (function || node.is("class_definition")) definitions_[std::string(node.field("name").text())].push_back(node);
+      return !(package && function) && !(package && node.is("expression_statement"));
     });
   }
 }

@@ -37,10 +37,9 @@ std::set<const void*> classes_in_use(const Followed& text, const Recorded& recor
   return used;
 }
 
-// Classes of layers that nothing makes, and functions of packages that nothing calls: by their definitions.
-std::set<const void*> idle_definitions(const Followed& text, const Recorded& recorded) {
-  const std::set<const void*> used = classes_in_use(text, recorded);
-  std::set<const void*> idle = out_of_reach(text, used);
+// Classes of layers that nothing makes: by their definitions.
+std::set<const void*> idle_classes(const Followed& text, const std::set<const void*>& used) {
+  std::set<const void*> idle;
   for (const Ref& type : types_of(text.interpreter)) {
     if (!text.interpreter.layer_of(type).empty() && !used.contains(type->node.id())) idle.insert(type->node.id());
   }
@@ -76,7 +75,8 @@ bool is_unused(Node function, const Followed& executed, const Followed& edited) 
 }
 
 std::optional<Unclear> edited_function(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
-  const Functions old = functions_of(executed.sources.files), now = functions_of(edited.sources.files);
+  const auto differs = [&](const auto& path) { return executed.sources.files.at(path) != edited.sources.files.at(path); };
+  const Functions old = functions_of(executed.sources.files, differs), now = functions_of(edited.sources.files, differs);
   std::set<const void*> forwards;
   for (const auto& [path, module] : was) forwards.insert(method_of(module->self, "forward").id());
   for (const auto& [name, node] : old) {
@@ -94,7 +94,7 @@ std::optional<Unclear> edited_function(const Followed& executed, const Followed&
 
 // A number of the script that a function reads which was not followed.
 std::optional<Unclear> edited_global(const Followed& executed, const Followed& edited, const Idle& idle) {
-  const Functions functions = functions_of(edited.sources.files);
+  const Functions functions = functions_of(edited.sources.files, [&](const auto& path) { return !edited.sources.packages.contains(path); });
   const auto old_globals = executed.interpreter.globals();
   for (const auto& [path, scope] : edited.interpreter.globals()) {
     const auto held = old_globals.find(path);
@@ -142,7 +142,10 @@ bool is_inside(Node node, const std::set<const void*>& definitions) {
 }
 
 Idle idle_of(const Followed& executed, const Followed& edited, const Recorded& recorded) {
-  return {.then = idle_definitions(executed, recorded), .now = idle_definitions(edited, recorded)};
+  const std::set<const void*> used = classes_in_use(edited, recorded);
+  Idle idle{.then = idle_classes(executed, classes_in_use(executed, recorded)), .now = idle_classes(edited, used)};
+  idle.now.merge(out_of_reach(edited, used));
+  return idle;
 }
 
 std::string excerpt(Node code) {

@@ -79,7 +79,7 @@ Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) :
   for (const auto& [path, code] : edited.sources.files) {
     guess::walk(code->root(), [&](Node node) {
       if (node.is("identifier")) index_[std::string(node.text())].push_back(node);
-      return true;
+      return !idle.now.contains(node.id());
     });
   }
 }

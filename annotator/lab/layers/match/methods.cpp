@@ -33,9 +33,11 @@ void functions(Node node, Functions& to) {
 
 }  // namespace
 
-Functions functions_of(const Files& files) {
+Functions functions_of(const Files& files, const std::function<bool(const std::filesystem::path&)>& wanted) {
   Functions all;
-  for (const auto& [path, code] : files) functions(code->root(), all);
+  for (const auto& [path, code] : files) {
+    if (wanted(path)) functions(code->root(), all);
+  }
   return all;
 }
 
