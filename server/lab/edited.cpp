@@ -72,6 +72,7 @@ Result<Texts> texts(const EditedAsk& ask) {
   both.executed.script = both.edited.script = script_among(model->files, manifest->argv, rest);
   if (manifest->argv.size() > rest)
     both.executed.argv = both.edited.argv = {manifest->argv.begin() + static_cast<std::ptrdiff_t>(rest), manifest->argv.end()};
+  if (!model->modules.empty()) both.executed.model = both.edited.model = model->modules.front().class_name;
   std::set<fs::path> moved;
   for (const profile::SourceFile& file : model->files) {
     if (file.copy.empty()) continue;

@@ -89,6 +89,40 @@ def test_only_what_was_edited_is_told(recorded: Path) -> None:
     assert {one["what"] for one in predicted(recorded / "gpt2")["edits"]} == {"GPT2Block() added"}
 
 
+# A library chooses the class; a wrapper of the project's own holds it.
+AUTO = SCRIPTS["bert"].replace("BertForMaskedLM", "AutoModelForMaskedLM").replace("MaskedLM(config)", "MaskedLM.from_config(config)")
+WRAPPED = (
+    SCRIPTS["bert"]
+    .replace("BertForMaskedLM", "BertModel")
+    .replace(
+        "model = BertModel(config)",
+        """
+class Net(torch.nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.bert = BertModel(config)
+        self.head = torch.nn.Linear(config.hidden_size, classes)
+    def forward(self, words):
+        return self.head(self.bert(words).pooler_output)
+model = Net(3)""",
+    )
+    .replace("loss = model(words, labels=labels).loss", "loss = model(words).square().mean()")
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "old", "new"),
+    [(AUTO, "num_hidden_layers=3", "num_hidden_layers=4"), (WRAPPED, "hidden_size=64", "hidden_size=96"), (WRAPPED, "Net(3)", "Net(7)")],
+)
+def test_a_model_around_or_behind_one(tmp_path: Path, script: str, old: str, new: str) -> None:
+    record(tmp_path / "told", script)
+    text = edit(tmp_path / "told", script, old, new)
+    document = predicted(tmp_path / "told")
+    assert not document["refused"] + document["misfits"]
+    record(tmp_path / "truth", text)
+    assert {one["peak_bytes"] for one in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
 PROJECT = {
     "settings.py": """
 from dataclasses import dataclass, field

@@ -34,6 +34,7 @@ for step in range(20):
 """
 SCRIPTS = {
     "resnet": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.resnet18(num_classes=10)"),
+    "vgg": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.vgg11(num_classes=10)"),
     "vit": SCRIPT.format(
         model="from timm.models.vision_transformer import VisionTransformer\n"
         "model = VisionTransformer(img_size=32, patch_size=8, embed_dim=64, depth=3, num_heads=4, num_classes=10)"
@@ -65,6 +66,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("resnet", "num_classes=10", "num_classes=100"),
         ("resnet", "resnet18", "resnet34"),
+        ("vgg", "vgg11", "vgg13"),
         ("vit", "depth=3", "depth=5"),
         ("vit", "embed_dim=64", "embed_dim=96"),
         ("vit", "num_heads=4", "num_heads=8"),

@@ -249,11 +249,15 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   if (followed(node)) {
     // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
     auto why = value(node, open.name);
-    return edited_.sources.packages.contains(node.code->path()) ? std::nullopt : why;
+    return is_in_maker(node) ? std::nullopt : why;
   }
+  return is_in_maker(node) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+}
+
+// In a package's function that ran for a module.
+bool Uses::is_in_maker(Node node) const {
   const Node function = function_around(node);
-  const bool makes = edited_.sources.packages.contains(node.code->path()) && function && edited_.interpreter.ran(function.id());
-  return makes || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+  return edited_.sources.packages.contains(node.code->path()) && function && edited_.interpreter.makes(function.id());
 }
 
 // In a branch that every call of its function passed by.

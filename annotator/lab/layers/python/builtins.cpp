@@ -112,6 +112,14 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
     return text_of(whole_at(0) ? written(*with[0]) : with[0]->text);
   if ((name == "max" || name == "min") && with.size() == 2 && whole_at(0) && whole_at(1))
     return whole(name == "max" ? std::max(with[0]->integer, with[1]->integer) : std::min(with[0]->integer, with[1]->integer));
+  if ((name == "max" || name == "min") && with.size() == 2 && real_of(*with[0]) && real_of(*with[1]))
+    return real(name == "max" ? std::max(*real_of(*with[0]), *real_of(*with[1])) : std::min(*real_of(*with[0]), *real_of(*with[1])));
+  if ((name == "math.ceil" || name == "math.floor") && with.size() == 1 && real_of(*with[0]) && std::abs(*real_of(*with[0])) < 0x1p62)
+    return whole(static_cast<std::int64_t>(name == "math.ceil" ? std::ceil(*real_of(*with[0])) : std::floor(*real_of(*with[0]))));
+  if (name == "round" && with.size() == 1 && real_of(*with[0]) && std::abs(*real_of(*with[0])) < 0x1p62)
+    return whole(static_cast<std::int64_t>(std::nearbyint(*real_of(*with[0]))));
+  if ((name == "cast" || name == "typing.cast") && with.size() == 2) return with[1];
+  if (name == "copy.copy" && with.size() == 1 && with[0]->kind == Kind::object && with[0]->layer.empty()) return make(*with[0]);
   if (name == "math.sqrt" && whole_at(0)) return real(std::sqrt(static_cast<double>(with[0]->integer)));
   if (const Ref known = of_objects(name, with, site)) return known;
   if (name == "field" || name == "dataclasses.field") {
@@ -127,10 +135,19 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
     return list_of(std::vector<Ref>(static_cast<std::size_t>(with[1]->integer), with[0]));
   if (name == "torch.linspace") return spaced(with);
   if (name == "type" && with.size() == 1 && with[0]->kind == Kind::object) return with[0]->self;
-  if (name == "dict" && with.size() <= 1 && given.complete) return mapping_of(with.empty() ? nullptr : with[0], given.named);
+  if ((name == "dict" || name == "OrderedDict" || name == "collections.OrderedDict") && with.size() <= 1 && given.complete)
+    return mapping_of(with.empty() ? nullptr : with[0], given.named);
   const auto items = with.empty() ? std::nullopt : entries(with[0]);
   if (!items) return nullptr;
   if (name == "len") return whole(std::ssize(*items));
+  if (name == "all" || name == "any") {
+    for (const Ref& one : *items) {
+      const auto holds = truth(one);
+      if (!holds) return nullptr;
+      if (*holds == (name == "any")) return boolean_value(name == "any");
+    }
+    return boolean_value(name == "all");
+  }
   if (name == "list" || name == "tuple" || name == "iter" || name == "set") return list_of(*items);
   if (name == "reversed") return list_of({items->rbegin(), items->rend()});
   if (name == "sum") {

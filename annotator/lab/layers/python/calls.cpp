@@ -7,6 +7,7 @@ namespace {
 
 using Kind = Value::Kind;
 constexpr std::size_t kMostFacts = 20'000;
+constexpr std::string_view kPartial = "functools.partial";
 
 }  // namespace
 
@@ -78,10 +79,32 @@ Ref Interpreter::call(const Ref& callee, Arguments given, Node site) {
       return make_external(callee, std::move(given), site);
     case Kind::method:
       return method(callee->self, callee->text, given, site);
+    case Kind::object:
+      if (callee->self->text == kPartial && !callee->given.positional.empty()) return call_partial(callee->given, std::move(given), site);
+      [[fallthrough]];
     default:
       note(callee->kind == Kind::object ? callee->layer : callee->text.substr(callee->text.rfind('.') + 1), given, site);
       return unknown(written_call(written(*callee), given));
   }
+}
+
+// `AutoModel.from_config(config)`: a library chooses the class by the configuration. It was the recorded model's; whether it gives what was
+// recorded is compared as ever. Null: it is no such call.
+Ref Interpreter::from_config(const Arguments& given, Node site) {
+  const bool config = given.positional.size() == 1 && given.positional[0]->kind == Kind::object &&
+                      given.positional[0]->self->kind == Kind::type && given.positional[0]->layer.empty();
+  const Ref type = config ? only_type(sources_.model) : nullptr;
+  return type ? instantiate(type, {.positional = given.positional}, site) : nullptr;
+}
+
+// `partial(nn.LayerNorm, eps=1e-6)(64)`.
+Ref Interpreter::call_partial(const Arguments& held, Arguments given, Node site) {
+  Arguments all{.positional = {held.positional.begin() + 1, held.positional.end()}, .named = given.named, .complete = given.complete};
+  all.positional.insert(all.positional.end(), given.positional.begin(), given.positional.end());
+  for (const auto& one : held.named) {
+    if (!named(given, one.first)) all.named.push_back(one);
+  }
+  return call(held.positional[0], std::move(all), site);
 }
 
 Ref Interpreter::call_function(const Ref& function, const Arguments& given) {
@@ -138,9 +161,14 @@ Ref Interpreter::call_function(const Ref& function, const Arguments& given) {
     }
   }
   ran_.insert(function->node.id());
+  const std::size_t begin = followed_.size();
+  followed_.push_back(function->node.id());
   const Node body = function->node.field("body");
   if (function->node.is("lambda")) return expression(body, frame);
   block(body, frame);
+  const bool gives_module = frame.result->kind == Kind::object && !frame.result->layer.empty();
+  if (gives_module) makers_.insert(followed_.begin() + static_cast<std::ptrdiff_t>(begin), followed_.end());
+  if (constructing_ > 0) makers_.insert(function->node.id());
   return frame.result;
 }
 
@@ -163,9 +191,12 @@ Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
   const std::string last = name.substr(name.rfind('.') + 1);
   const bool tensor = last == "Parameter" || last == "Buffer";
   const bool layer = name.starts_with("torch.nn.") && !last.empty() && last[0] >= 'A' && last[0] <= 'Z' && !tensor;
-  const bool kept =
-      layer || tensor || last == "OrderedDict" || last == "ArgumentParser" || last == "SimpleNamespace" || name.starts_with("torch.");
-  if (!layer) note(name, given, site);
+  const bool kept = layer || tensor || name == kPartial || last == "OrderedDict" || last == "ArgumentParser" || last == "SimpleNamespace" ||
+                    name.starts_with("torch.");
+  if (last == "from_config") {
+    if (const Ref made = from_config(given, site)) return made;
+  }
+  if (!layer && name != kPartial) note(name, given, site);
   if (!kept) return unknown(written_call(name, given));
   auto object = make({.kind = Kind::object, .node = site, .self = callee, .given = given});
   if (last == "SimpleNamespace") object->attributes = given.named;

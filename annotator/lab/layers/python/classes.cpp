@@ -61,6 +61,8 @@ Ref Interpreter::own_attribute(const Ref& object, const std::string& name) {
   if (object->kind == Kind::object) {
     if (const Ref found = held(object, name)) return found;
     if (name == "__class__") return object->self;
+    const Ref given = object->layer.empty() ? nullptr : argument(*object, name);  // `model.fc.in_features`
+    if (given) return given;
     if (name == "__dict__") return mapping_of(nullptr, object->attributes);
   }
   if (object->kind == Kind::unknown) return unknown(object->text + "." + name);

@@ -19,6 +19,23 @@ bool is_known(const Value& value) {
   return is_plain(value) || (several && std::ranges::all_of(value.items, [](const Ref& one) { return is_known(*one); }));
 }
 
+// "block%d" % 3, "%s_%d" % (name, 3).
+std::optional<std::string> filled(std::string text, const Value& with) {
+  const std::vector<Ref> items = with.kind == Kind::tuple ? with.items : std::vector<Ref>();
+  std::size_t next = 0;
+  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at)) {
+    const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
+    const Value* one = with.kind != Kind::tuple ? (next == 0 ? &with : nullptr) : next < items.size() ? items[next] : nullptr;
+    ++next;
+    const bool fits = one != nullptr && (one->kind == Kind::integer || (kind == 's' && one->kind == Kind::text));
+    if ((kind != 'd' && kind != 's') || !fits) return std::nullopt;
+    const std::string shown = one->kind == Kind::text ? one->text : written(*one);
+    text.replace(at, 2, shown);
+    at += shown.size();
+  }
+  return text;
+}
+
 bool is_number(const Ref& value) {
   return value->kind == Kind::integer || value->kind == Kind::boolean || value->kind == Kind::real;
 }
@@ -210,6 +227,9 @@ Ref Interpreter::binary(std::string_view op, const Ref& left, const Ref& right) 
     for (std::int64_t at = 0; at < right->integer; ++at) all->items.insert(all->items.end(), left->items.begin(), left->items.end());
     return all;
   }
+  if (op == "%" && left->kind == Kind::text) {
+    if (const auto text = filled(left->text, *right); text && spend(text->size())) return text_of(*text);
+  }
   if (op == "+" && left->kind == Kind::text && right->kind == Kind::text && spend(left->text.size() + right->text.size()))
     return text_of(left->text + right->text);
   return words();
@@ -249,6 +269,8 @@ Ref Interpreter::comparison(Node node, Frame& frame) {
   }
   const bool lists = (left->kind == Kind::list || left->kind == Kind::tuple) && is_known(*left) && is_known(*right);
   if (lists && (op == "==" || op == "!=")) return boolean_value((written(*left) == written(*right)) == (op == "=="));
+  const bool apart = is_plain(*left) && is_plain(*right) && left->kind != right->kind && !(is_number(left) && is_number(right));
+  if (apart && (op == "==" || op == "!=")) return boolean_value(op == "!=");
   const bool same_kind = left->kind == right->kind && (left->kind == Kind::text || left->kind == Kind::none);
   if (op == "==" && same_kind) return boolean_value(left->text == right->text);
   if (op == "!=" && same_kind) return boolean_value(left->text != right->text);

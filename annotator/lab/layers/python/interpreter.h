@@ -20,6 +20,7 @@ namespace hotlens::layers {
 struct Sources {
   std::map<std::filesystem::path, std::shared_ptr<const guess::Code>> files;
   std::filesystem::path script;
+  std::string model;                                             // the class of the recorded model
   std::vector<std::string> argv;                                 // without the script
   std::set<std::filesystem::path> packages;                      // files of installed packages
   std::map<std::filesystem::path, std::set<std::uint32_t>> ran;  // 0-based lines from which the recorded step ran operators
@@ -47,6 +48,8 @@ class Interpreter {
   // What each file's top level binds, by its path.
   std::map<std::filesystem::path, const Scope*> globals() const;
   bool ran(const void* function) const { return ran_.contains(function); }
+  // Whether a function ran for a module that was made: as a constructor, below one, or below a function that gave one.
+  bool makes(const void* function) const { return makers_.contains(function); }
   bool visited(const void* statement) const { return visited_.contains(statement); }
   // Whether a branch or a loop's body was known not to run, in one call of its function at least.
   bool passed(const void* block) const { return passed_.contains(block); }
@@ -86,6 +89,7 @@ class Interpreter {
   void import_from(Node node, Frame& frame);
   Scope* file(const std::string& dotted, const guess::Code* from);
   Scope* run_file(const guess::Code& code, const std::string& name);
+  Ref only_type(const std::string& name);
   Ref defined(const std::string& dotted, const guess::Code* from = nullptr);
 
   // Expressions.
@@ -112,6 +116,8 @@ class Interpreter {
   Ref call_expression(Node node, Frame& frame);
   Ref call(const Ref& callee, Arguments given, Node site);
   Ref call_function(const Ref& function, const Arguments& given);
+  Ref from_config(const Arguments& given, Node site);
+  Ref call_partial(const Arguments& held, Arguments given, Node site);
   Ref instantiate(const Ref& type, const Arguments& given, Node site);
   Ref make_external(const Ref& callee, Arguments given, Node site);
   Ref builtin(const std::string& name, const Arguments& given, Node site);
@@ -168,6 +174,8 @@ class Interpreter {
   std::set<const void*> visited_;  // statements that were
   std::set<const void*> passed_, forgotten_;
   std::set<const void*> built_;  // calls that gave modules
+  std::set<const void*> makers_;
+  std::vector<const void*> followed_;  // functions in the order of their calls
   std::set<const Value*> copied_, inner_;
   int constructing_ = 0;  // constructors of modules that are being followed
   std::int64_t steps_ = 0;

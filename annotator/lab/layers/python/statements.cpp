@@ -139,6 +139,20 @@ Ref Interpreter::defined(const std::string& dotted, const Code* from) {
   return found == scope->names.end() ? nullptr : found->second;
 }
 
+// The class of this name that one file alone defines; null: there is none, or several.
+Ref Interpreter::only_type(const std::string& name) {
+  const Code* found = nullptr;
+  for (const auto& [path, code] : sources_.files) {
+    if (name.empty() || !defines(*code, name)) continue;
+    if (found != nullptr) return nullptr;
+    found = code.get();
+  }
+  if (found == nullptr) return nullptr;
+  const Scope* scope = run_file(*found, name);
+  const auto type = scope->names.find(name);
+  return type == scope->names.end() || type->second->kind != Value::Kind::type ? nullptr : type->second;
+}
+
 Interpreter::Flow Interpreter::block(Node node, Frame& frame) {
   for (const Node& one : node.children()) {
     if (const Flow flow = statement(one, frame); flow != Flow::on) return flow;

@@ -96,7 +96,8 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
   auto shape = made_shape(*tensor);
   if (!shape) return nullptr;
   constexpr std::array<std::string_view, 9> kThemselves{"float", "clone", "contiguous", "detach", "double", "to", "long", "cpu", "cuda"};
-  if (std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
+  const bool in_place = name.ends_with('_') && !name.starts_with('_');  // `.normal_(std=0.02)`
+  if (in_place || std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
   std::vector<std::int64_t> places;
   const bool packed = given.positional.size() == 1 && given.positional[0]->kind == Kind::tuple;
   for (const Ref& one : packed ? given.positional[0]->items : given.positional) {
