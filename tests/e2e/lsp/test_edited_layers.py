@@ -114,10 +114,9 @@ class Typist:
         return [one for one in self.client.messages("$/progress") if one["value"]["kind"] == "end"]
 
 
-@pytest.fixture
-def typist(start: Start, tmp_path: Path) -> Typist:
+def profiled(start: Start, tmp_path: Path, script: str) -> Typist:
     """After a profile of the script. Workers are kept between runs of the tests; where there is none, it is built as the offer says."""
-    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "train.py").write_text(script)
     client = start(env={**os.environ, "XDG_CACHE_HOME": str(ROOT / "build" / "cache")})
     client.answer["window/showMessageRequest"] = lambda params: {
         "result": next((o for o in params["actions"] if o["title"] == "Build It"), None)
@@ -128,6 +127,11 @@ def typist(start: Start, tmp_path: Path) -> Typist:
     made.profiles()
     assert until(lambda: made.hint(9) != "")
     return made
+
+
+@pytest.fixture
+def typist(start: Start, tmp_path: Path) -> Typist:
+    return profiled(start, tmp_path, SCRIPT)
 
 
 def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) -> None:
@@ -146,6 +150,18 @@ def test_a_wider_layer_tells_its_time_and_memory_before_it_runs(typist: Typist) 
     assert until(lambda: "≈" not in typist.hint(3))
     typist.types(wider + "(")  # no Python yet
     assert "≈" not in typist.hint(3)
+
+
+# Nothing of it runs in a step; a label at the layers' lines would be seen by nobody who types here.
+def test_a_file_that_only_holds_numbers_has_the_label_where_somebody_types(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("WIDTH = 512\n")
+    script = SCRIPT.replace("import torch\n", "import torch; from settings import WIDTH\n", 1).replace("512", "WIDTH")
+    settings = Typist(profiled(start, tmp_path, script).client, tmp_path / "settings.py")
+    settings.types("WIDTH = 4096\n")
+    assert until(lambda: predicts(settings.hint(0)))
+    assert "Linear(64, 512 → 4096)" in settings.hover(0).replace("\\", "")
+    settings.types("WIDTH = 512\n")
+    assert until(lambda: "≈" not in settings.hint(0))
 
 
 def test_layers_that_come_and_go_tell_their_time_at_the_line_of_their_constructor(typist: Typist) -> None:
