@@ -174,22 +174,47 @@ class Rewriting {
   }
 
   std::optional<Unclear> change_operators(const Change& change) {
+    bool called = false;
     for (Operator& op : program_.operators) {
       if (op.module == lab::kNoModule || program_.modules[op.module] != change.path || !lab::computes(op)) continue;
+      called = true;
       if (op.kind == lab::OperatorKind::function) return unclear(change, "it works in a custom autograd function");
       if (auto why = change_arguments(change, op)) return why;
     }
+    if (!called && change.is->layer.starts_with("Dropout")) change_rate_of_holder(change);
     return std::nullopt;
   }
 
-  // What a functional dropout of the module drops: a number that it holds.
-  static std::optional<Unclear> change_rate(const Change& change, Operator& op) {
+  // `scaled_dot_product_attention(…, dropout_p=self.dropout.p)`: of a layer that is not called itself.
+  void change_rate_of_holder(const Change& change) {
+    const auto rate = [](const layers::Value& layer) {
+      const Ref p = argument(layer, "p");
+      return p == nullptr ? std::optional(0.5) : real_of(*p);
+    };
+    const auto was = rate(*change.was), is = rate(*change.is);
+    const std::string holder = lab::split_name(change.path).first;
+    for (Operator& op : program_.operators) {
+      if (op.module == lab::kNoModule || program_.modules[op.module] != holder || !was || !is) continue;
+      lab::Value* recorded = rate_of(op);
+      const auto* number = recorded == nullptr ? nullptr : std::get_if<double>(&recorded->is);
+      if (number != nullptr && *number == *was) recorded->is = *is;
+    }
+  }
+
+  // What a dropout drops; null: the operator drops nothing.
+  static lab::Value* rate_of(Operator& op) {
     lab::Value* rate = nullptr;
     if ((op.name.ends_with("dropout") || op.name.ends_with("dropout_")) && op.args.size() > 1) rate = &op.args[1];
     if (op.name == "aten::scaled_dot_product_attention" && op.args.size() > 4) rate = &op.args[4];
     for (auto& [name, value] : op.kwargs) {
       if (name == "dropout_p" || name == "p") rate = &value;
     }
+    return rate;
+  }
+
+  // What a functional dropout of the module drops: a number that it holds.
+  static std::optional<Unclear> change_rate(const Change& change, Operator& op) {
+    lab::Value* rate = rate_of(op);
     const auto* recorded = rate == nullptr ? nullptr : std::get_if<double>(&rate->is);
     if (recorded == nullptr) return std::nullopt;
     std::set<double> now;

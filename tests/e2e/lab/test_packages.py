@@ -52,6 +52,11 @@ EDITS = [
     ("bert", "vocab_size=200", "vocab_size=300"),  # tied to the embedding
     ("bert", "intermediate_size=128", 'intermediate_size=256, hidden_act="relu"'),
     ("bert", "num_attention_heads=4", "num_attention_heads=8"),  # of a batch of 4
+    (
+        "bert",
+        "intermediate_size=128",
+        "intermediate_size=128, attention_probs_dropout_prob=0.0",
+    ),  # a layer that is asked for its rate alone
     ("gpt2", "n_layer=3", "n_layer=5"),
     ("gpt2", "n_layer=3", "n_layer=2"),
     ("gpt2", "n_head=4", "n_head=2"),
@@ -81,6 +86,23 @@ def test_a_configuration(recorded: Path, tmp_path: Path, name: str, old: str, ne
     assert not document["refused"] + document["misfits"]
     record(tmp_path / "truth", text)
     assert {one["peak_bytes"] for one in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+
+
+# Flags choose what is done: who reads them in files that are not kept, or by their names alone, is not seen.
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("bert", 'attn_implementation="eager"'),
+        ("bert", "tie_word_embeddings=False"),
+        ("llama", "use_cache=False"),
+        ("bert", "is_decoder=True"),
+    ],
+)
+def test_a_flag_is_refused(recorded: Path, name: str, flag: str) -> None:
+    edit(recorded / name, SCRIPTS[name], "intermediate_size=128", f"intermediate_size=128, {flag}")
+    document = predicted(recorded / name)
+    assert [one["line"] for one in document["refused"]] == [3]
+    assert document["edits"] == [] or all("peak_bytes" not in one for one in document["edits"])
 
 
 # A layer that differs from the one it is modelled on by its own number alone has not changed in that.

@@ -53,9 +53,9 @@ bool is_part(Node node) {
 }
 
 bool is_computed(Node call) {
-  constexpr std::array<std::string_view, 20> kComputed{"int", "float",     "str",      "bool",      "len",       "max",       "min",
-                                                       "sum", "abs",       "round",    "range",     "list",      "tuple",     "dict",
-                                                       "zip", "enumerate", "reversed", "math.sqrt", "math.ceil", "math.floor"};
+  constexpr std::array<std::string_view, 21> kComputed{
+      "isinstance", "int",  "float", "str",  "bool", "len",       "max",      "min",       "sum",       "abs",       "round",
+      "range",      "list", "tuple", "dict", "zip",  "enumerate", "reversed", "math.sqrt", "math.ceil", "math.floor"};
   return is_among(kComputed, call.field("function").text());
 }
 

@@ -109,11 +109,13 @@ Expressions::Why Expressions::arguments(Node was, Node is, bool layers) {
       } else if (!(layers || building_.is_own(is)) || !building_.is_building(given)) {
         return refusals_.refuse(given);
       } else {
+        uses_.note_flags(given);
         moved = true;
       }
     }
     for (const Node& gone : before) {
       if (!(layers || building_.is_own(is)) || !building_.is_building(gone)) return refusals_.refuse(gone, true, is);
+      uses_.note_flags(gone);
       moved = true;
     }
   }

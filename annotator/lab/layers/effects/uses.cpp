@@ -126,8 +126,16 @@ void Uses::parameter(Node function, Node parameter) {
   add(function, parameter_name(parameter));
 }
 
+void Uses::note_flags(Node edited) {
+  guess::walk(edited, [&](Node node) {
+    strict_ = strict_ || node.is("true") || node.is("false") || node.is("none") || node.is("string");
+    return !strict_;
+  });
+}
+
 // A dataclass: what it is given are its fields.
 void Uses::give_field(Node type, std::size_t place, const std::string& keyword) {
+  if (!keyword.empty() && edited_.sources.packages.contains(type.code->path())) fields_.insert(keyword);
   if (!keyword.empty()) return add({}, keyword, true);
   for (const Node& statement : type.field("body").children()) {
     const auto parts = statement.is("expression_statement") ? statement.children() : std::vector<Node>();
@@ -201,7 +209,11 @@ Uses::Why Uses::run() {
   while (!open_.empty()) {
     const Open open = open_.front();
     open_.pop_front();
-    for (const Node& node : all_of(open)) {
+    const auto uses = all_of(open);
+    // A package may read it in a file that is not here, or by its name alone.
+    if (strict_ && uses.empty() && open.attribute && fields_.contains(open.name))
+      return Unclear{.reason = "what `" + open.name + "` changes is not known: nothing that was followed reads it"};
+    for (const Node& node : uses) {
       if (auto why = occurrence(node, open)) return why;
     }
   }
@@ -223,6 +235,23 @@ bool Uses::only_raises(Node choice) const {
   const auto statements = body.children();
   return choice.is("if_statement") && choice.children("else_clause").empty() && choice.children("elif_clause").empty() &&
          edited_.interpreter.passed(body.id()) && statements.size() == 1 && statements[0].is("raise_statement");
+}
+
+// `if isinstance(act, str): self.act = ACTIVATIONS[act]` and its like, which was told apart: what it sets is compared.
+bool Uses::only_keeps(Node choice) const {
+  if (!choice.is("if_statement") || edited_.interpreter.forgotten(choice.id()) || !is_inside_maker(choice)) return false;
+  const auto keeps = [](const Node& statement) {
+    const auto parts = statement.children();
+    const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment");
+    return statement.is("raise_statement") ||
+           (assigns && parts[0].field("left").is("attribute") && parts[0].field("left").field("object").text() == "self");
+  };
+  bool all = true;
+  guess::walk(choice, [&](Node node) {
+    if (node.is("block")) all = all && std::ranges::all_of(node.children(), keeps);
+    return all;
+  });
+  return all;
 }
 
 // In a constructor of a layer: what it holds is compared.
@@ -249,9 +278,9 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   if (followed(node)) {
     // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
     auto why = value(node, open.name);
-    return is_in_maker(node) ? std::nullopt : why;
+    return is_in_maker(node) && !strict_ ? std::nullopt : why;
   }
-  return is_in_maker(node) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+  return (is_in_maker(node) && !strict_) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
 }
 
 // In a package's function that ran for a module.
@@ -414,7 +443,9 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      return building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) ? std::nullopt : unknown(node, name);
+      return building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) || only_keeps(whole)
+                 ? std::nullopt
+                 : unknown(node, name);
     }
     if (kind == "return_statement") return result(function_around(up), name);
     if (kind == "expression_statement" || kind == "assert_statement" || kind == "raise_statement" || kind == "type") return std::nullopt;

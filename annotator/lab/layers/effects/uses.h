@@ -25,7 +25,12 @@ class Uses {
   Uses(const Followed& edited, const Idle& idle, const Building& building);
 
   // Of an edited expression. Then `run` follows the names that it reached.
-  Why value(Node node) { return value(node, ""); }
+  Why value(Node node) {
+    note_flags(node);
+    return value(node, "");
+  }
+  // Of what came or went: a flag (`use_cache=False`) chooses what is done, where a number gives a size that shows in what is made.
+  void note_flags(Node edited);
   // What a statement that came or went gives a value.
   void targets(Node left, Node right = {});
   // A parameter whose default value came, went or changed.
@@ -62,6 +67,7 @@ class Uses {
   bool never_runs(Node node) const;
   bool fills_nothing(Node loop) const;
   bool only_raises(Node choice) const;
+  bool only_keeps(Node choice) const;
   bool is_inside_maker(Node node) const;
   bool chooses_layers(Node choice, Node condition) const;
   std::vector<Node> all_of(const Open& open) const;
@@ -72,6 +78,8 @@ class Uses {
   const Idle& idle_;
   const Building& building_;
   std::map<std::string, std::vector<Node>, std::less<>> index_;  // identifiers by their text
+  bool strict_ = false;                                          // a flag was edited
+  std::set<std::string> fields_;                                 // of packages' configurations, that were given
   std::set<Name> seen_;
   std::deque<Open> open_;
 };
