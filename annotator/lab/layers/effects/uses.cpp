@@ -127,10 +127,13 @@ void Uses::parameter(Node function, Node parameter) {
 }
 
 void Uses::note_flags(Node edited) {
+  bool flag = false;
   guess::walk(edited, [&](Node node) {
-    strict_ = strict_ || node.is("true") || node.is("false") || node.is("none") || node.is("string");
-    return !strict_;
+    flag = flag || node.is("true") || node.is("false") || node.is("none") || node.is("string");
+    return !flag;
   });
+  const Node given = edited.is("keyword_argument") ? edited : edited.parent();
+  if (flag && given.is("keyword_argument")) flags_.insert(std::string(given.field("name").text()));
 }
 
 // A dataclass: what it is given are its fields.
@@ -211,7 +214,7 @@ Uses::Why Uses::run() {
     open_.pop_front();
     const auto uses = all_of(open);
     // A package may read it in a file that is not here, or by its name alone.
-    if (strict_ && uses.empty() && open.attribute && fields_.contains(open.name))
+    if (flags_.contains(open.name) && uses.empty() && open.attribute && fields_.contains(open.name))
       return Unclear{.reason = "what `" + open.name + "` changes is not known: nothing that was followed reads it"};
     for (const Node& node : uses) {
       if (auto why = occurrence(node, open)) return why;
@@ -278,9 +281,9 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   if (followed(node)) {
     // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
     auto why = value(node, open.name);
-    return is_in_maker(node) && !strict_ ? std::nullopt : why;
+    return is_in_maker(node) && !flags_.contains(open.name) ? std::nullopt : why;
   }
-  return (is_in_maker(node) && !strict_) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+  return (is_in_maker(node) && !flags_.contains(open.name)) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
 }
 
 // In a package's function that ran for a module.

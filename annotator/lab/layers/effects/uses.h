@@ -78,7 +78,7 @@ class Uses {
   const Idle& idle_;
   const Building& building_;
   std::map<std::string, std::vector<Node>, std::less<>> index_;  // identifiers by their text
-  bool strict_ = false;                                          // a flag was edited
+  std::set<std::string> flags_;                                  // names under which such a flag was given
   std::set<std::string> fields_;                                 // of packages' configurations, that were given
   std::set<Name> seen_;
   std::deque<Open> open_;
