@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from training import edit, predicted, record, recorded_peak
+from training import edit, predicted, record, told_as_run
 
 SCRIPT = """
 import torch
@@ -82,10 +82,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("name", "old", "new"), EDITS)
 def test_a_configuration(recorded: Path, tmp_path: Path, name: str, old: str, new: str) -> None:
     text = edit(recorded / name, SCRIPTS[name], old, new)
-    document = predicted(recorded / name)
-    assert not document["refused"] + document["misfits"]
-    record(tmp_path / "truth", text)
-    assert {one["peak_bytes"] for one in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+    assert told_as_run(recorded / name, text, tmp_path / "truth")
 
 
 # Flags choose what is done: who reads them in files that are not kept, or by their names alone, is not seen.
@@ -139,10 +136,7 @@ model = Net(3)""",
 def test_a_model_around_or_behind_one(tmp_path: Path, script: str, old: str, new: str) -> None:
     record(tmp_path / "told", script)
     text = edit(tmp_path / "told", script, old, new)
-    document = predicted(tmp_path / "told")
-    assert not document["refused"] + document["misfits"]
-    record(tmp_path / "truth", text)
-    assert {one["peak_bytes"] for one in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+    assert told_as_run(tmp_path / "told", text, tmp_path / "truth")
 
 
 PROJECT = {
@@ -190,14 +184,12 @@ for step in range(20):
     ("old", "new"), [("CLASSES = 10", "CLASSES = 7"), ("width: int = 32", "width: int = 48"), ("depth: int = 2", "depth: int = 4")]
 )
 def test_a_file_that_only_holds_numbers(tmp_path: Path, old: str, new: str) -> None:
+    settings = PROJECT["settings.py"]
     for run in ("told", "truth"):
-        place = tmp_path / run
-        place.mkdir()
+        (tmp_path / run).mkdir()
         for name, text in PROJECT.items():
-            (place / name).write_text(text.replace(old, new) if run == "truth" else text)
-        record(place, PROJECT["train.py"])
-    settings = tmp_path / "told" / "settings.py"
-    settings.write_text(PROJECT["settings.py"].replace(old, new))
-    document = predicted(tmp_path / "told", "settings.py")
-    assert not document["refused"] + document["misfits"]
-    assert {one["peak_bytes"] for one in document["edits"]} == {recorded_peak(tmp_path / "truth")}
+            (tmp_path / run / name).write_text(text)
+    record(tmp_path / "told", PROJECT["train.py"])
+    for run in ("told", "truth"):
+        (tmp_path / run / "settings.py").write_text(settings.replace(old, new))
+    assert told_as_run(tmp_path / "told", PROJECT["train.py"], tmp_path / "truth", "settings.py")

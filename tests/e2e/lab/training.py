@@ -60,9 +60,9 @@ def predicted(folder: Path, *files: str) -> dict[str, Any]:
     return document
 
 
-def told_as_run(folder: Path, text: str, truth: Path) -> list[str]:
-    """The folder's script was edited to `text`: what is told of the edits, whose peak is that of the text really run in `truth`."""
-    document = predicted(folder)
+def told_as_run(folder: Path, text: str, truth: Path, *files: str) -> list[str]:
+    """The folder's script, or these files, were edited: what is told of that, with the peak of `text` really run in `truth`."""
+    document = predicted(folder, *files)
     assert not document["refused"] + document["misfits"]
     record(truth, text)
     assert {edit["peak_bytes"] for edit in document["edits"]} == {recorded_peak(truth)}
