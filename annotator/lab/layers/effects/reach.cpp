@@ -109,9 +109,9 @@ class Reach {
   }
 
   void reach(Node definition) {
-    const bool function = definition.is("function_definition");
-    if (function && has_lines(definition) && !ran(text_.sources, definition.field("body"))) return;
-    if (function && text_.interpreter.ran(definition.id()) && !ran(text_.sources, definition.field("body"))) return;  // not by the step
+    // Its lines would be there, or it ran with the model and not in the step.
+    const bool idle = definition.is("function_definition") && !ran(text_.sources, definition.field("body"));
+    if (idle && (has_lines(definition) || text_.interpreter.ran(definition.id()))) return;
     if (reached_.insert(definition.id()).second) open_.push_back(definition);
   }
 

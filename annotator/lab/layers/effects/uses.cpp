@@ -278,16 +278,17 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   for (Node up = above; up && up.id() != statement.id(); up = up.parent()) {
     if (up.is("type")) return std::nullopt;
   }
+  // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
+  const bool shows = is_in_package_maker(node) && !flags_.contains(open.name);
   if (followed(node)) {
-    // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
     auto why = value(node, open.name);
-    return is_in_maker(node) && !flags_.contains(open.name) ? std::nullopt : why;
+    return shows ? std::nullopt : why;
   }
-  return (is_in_maker(node) && !flags_.contains(open.name)) || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
+  return shows || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
 }
 
 // In a package's function that ran for a module.
-bool Uses::is_in_maker(Node node) const {
+bool Uses::is_in_package_maker(Node node) const {
   const Node function = function_around(node);
   return edited_.sources.packages.contains(node.code->path()) && function && edited_.interpreter.makes(function.id());
 }

@@ -63,7 +63,7 @@ class Uses {
   void target(Node node);
   Node scope_of(Node node, const std::string& name) const;
   bool followed(Node node) const;
-  bool is_in_maker(Node node) const;
+  bool is_in_package_maker(Node node) const;
   bool never_runs(Node node) const;
   bool fills_nothing(Node loop) const;
   bool only_raises(Node choice) const;

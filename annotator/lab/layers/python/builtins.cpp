@@ -242,9 +242,8 @@ Ref Interpreter::children_of(const Ref& module, bool with_names) {
 
 // `mapping[key] = value`.
 void Interpreter::put(const Ref& mapping, const Ref& key, const Ref& value) {
-  const auto same = std::ranges::find_if(mapping->items, [&](const Ref& one) { return written(*one) == written(*key); });
-  if (same != mapping->items.end()) {
-    mapping->values[static_cast<std::size_t>(same - mapping->items.begin())] = value;
+  if (const auto at = place_of(*mapping, *key)) {
+    mapping->values[*at] = value;
   } else {
     mapping->items.push_back(key);
     mapping->values.push_back(value);
@@ -287,23 +286,23 @@ Ref Interpreter::of_mapping(const Ref& self, const std::string& name, const Argu
     return all;
   }
   if (with.empty() && name == "copy") return make(*self);
-  if (name == "setdefault" && with.size() == 2 && is_plain(*with[0])) {
-    if (const Ref known = of_mapping(self, "get", {.positional = {with[0], nullptr}})) return known;
-    put(self, with[0], with[1]);
-    return with[1];
-  }
   if (name == "update" && with.size() == 1 && with[0]->kind == Kind::mapping) {
     for (std::size_t at = 0; at < with[0]->items.size(); ++at) put(self, with[0]->items[at], with[0]->values[at]);
     return none();
   }
-  if (with.empty() || !is_plain(*with[0]) || (name != "get" && name != "pop")) return nullptr;
-  const auto same = std::ranges::find_if(self->items, [&](const Ref& one) { return written(*one) == written(*with[0]); });
-  if (same == self->items.end()) return with.size() > 1 ? with[1] : name == "get" ? none() : nullptr;
-  const auto at = same - self->items.begin();
-  const Ref found = self->values[static_cast<std::size_t>(at)];
+  if (with.empty() || !is_plain(*with[0])) return nullptr;
+  const auto at = place_of(*self, *with[0]);
+  if (name == "setdefault" && with.size() == 2) {
+    if (at) return self->values[*at];
+    put(self, with[0], with[1]);
+    return with[1];
+  }
+  if (name != "get" && name != "pop") return nullptr;
+  if (!at) return with.size() > 1 ? with[1] : name == "get" ? none() : nullptr;
+  const Ref found = self->values[*at];
   if (name == "pop") {
-    self->items.erase(same);
-    self->values.erase(self->values.begin() + at);
+    self->items.erase(self->items.begin() + static_cast<std::ptrdiff_t>(*at));
+    self->values.erase(self->values.begin() + static_cast<std::ptrdiff_t>(*at));
   }
   return found;
 }

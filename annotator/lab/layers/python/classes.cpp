@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "annotator/lab/layers/python/interpreter.h"
 #include "annotator/lab/layers/python/torch_layers.h"

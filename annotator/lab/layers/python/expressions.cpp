@@ -370,9 +370,7 @@ Ref Interpreter::item_of(const Ref& object, const Ref& key) {
   const bool made = object->kind == Kind::object && object->layer.empty() && object->given.positional.size() == 1;
   const Ref mapping = made ? object->given.positional[0] : object;
   if (mapping->kind == Kind::mapping) {
-    for (std::size_t one = 0; one < mapping->items.size(); ++one) {
-      if (written(*mapping->items[one]) == written(*key)) return mapping->values[one];
-    }
+    if (const auto at = place_of(*mapping, *key)) return mapping->values[*at];
   }
   if (object->kind == Kind::object && key->kind == Kind::text) {
     if (const Ref found = held(object, key->text)) return found;

@@ -1,8 +1,8 @@
 // Follows a script's top level and the constructors it calls with real numbers, without running any of it.
 //
-// Known are integers, reals, texts, lists, classes and functions of the project's files, arguments of `argparse`, dataclasses. Everything
-// else is unknown and stays it; a branch on an unknown condition is not followed, and what it would have set is unknown. Steps and depth
-// are bounded. Nothing is read but the files that are handed over.
+// Known are integers, reals, texts, lists, classes and functions of the files, the project's and packages', arguments of `argparse`,
+// dataclasses. Everything else is unknown and stays it; a branch on an unknown condition is not followed, and what it would have set is
+// unknown. Steps and depth are bounded. Nothing is read but the files that are handed over.
 #pragma once
 
 #include <filesystem>

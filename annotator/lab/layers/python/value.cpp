@@ -70,6 +70,12 @@ std::string written(const Value& value, int depth) {
   return {};
 }
 
+std::optional<std::size_t> place_of(const Value& mapping, const Value& key) {
+  const std::string wanted = written(key);
+  const auto found = std::ranges::find_if(mapping.items, [&](const Ref& one) { return written(*one) == wanted; });
+  return found == mapping.items.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - mapping.items.begin()));
+}
+
 std::string written_call(const std::string& callee, const Arguments& given) {
   std::string words = callee + "(";
   for (const Ref& one : given.positional) words += written(*one) + ", ";
