@@ -219,13 +219,18 @@ bool EditedLayers::answer_from_kept(const Document& document) {
 void EditedLayers::edited(const Document& document) {
   stop();
   due_ = false;
+  document_ = document.serial();
   const auto& shown = document.profile();
+  unbound_ = shown == nullptr;
   if (!workspace_.trusted || !workspace_.settings.predict_edits || !shown || shown->folder.empty() ||
       failures_[shown->id].times >= kMostFailures)
     return;
-  if (answer_from_kept(document)) return;
-  document_ = document.serial();
-  wait();
+  if (!answer_from_kept(document)) wait();
+}
+
+void EditedLayers::profiles_bound() {
+  const Document* document = unbound_ ? workspace_.documents.find(document_) : nullptr;
+  if (document != nullptr && document->profile()) edited(*document);
 }
 
 void EditedLayers::wait() {

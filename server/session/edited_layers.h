@@ -58,6 +58,7 @@ class EditedLayers {
   EditedLayers& operator=(const EditedLayers&) = delete;
 
   void edited(const Document& document);
+  void profiles_bound();  // the text that was edited last may have one now
   void closed(const std::string& uri);
   void stop();  // ends a child that is left
   void end();   // the same, and waits for its end
@@ -119,6 +120,7 @@ class EditedLayers {
   Events events_;
   std::optional<Loop::Timer> timer_;
   std::int64_t document_ = 0;  // the serial of the one that was edited last
+  bool unbound_ = false;       // it showed no profile then
   bool due_ = false;           // another prediction is wanted once the active one has ended
   bool offered_ = false;
   std::optional<Active> active_;

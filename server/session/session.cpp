@@ -34,16 +34,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                       }),
       profiles_(loop, workspace_, conversation_.log(),
                 {.changed = [this] { profiles_changed(); },
-                 .bound =
-                     [this] {
-                       client_.refresh_hints();
-                       take_up_predictions();
-                       history_.mark();
-                       advising_.mark();
-                       marks_.look();  // another profile may be of another workspace
-                       marks_.mark();
-                       if (!profiling_.reading()) client_.refresh_lenses();  // the end of the run asks for them
-                     },
+                 .bound = [this] { profiles_bound(); },
                  .settled = [this] { profiles_settled(); },
                  .failed = [this](const Error& error) { profile_unreadable(error); }}),
       stored_(loop, workspace_, [this] { client_.refresh_lenses(); }),
@@ -56,11 +47,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .recorded = [this](const fs::path& bundle) { run_recorded(bundle); },
            .arguments_refused = [this](const ProfileArguments& asked, const std::string& message) { arguments_.refused(asked, message); },
            .python_unfit = [this](const ProfileArguments& asked, const std::string& message) { interpreters_.unfit(asked, message); },
-           .blocked =
-               [this] {
-                 if (what_helps_.running()) return "What would help is being replayed: a run would disturb its times. Cancel it, or wait.";
-                 return verifying_.running() ? "A change is being verified: a run would disturb its times. Cancel it, or wait." : "";
-               },
+           .blocked = [this] { return run_blocked(); },
            .undecided = [this](const ProfileArguments& asked, const Target& target) { choice_.decide(asked, target); },
            .finished = [this](const std::string& name, const std::string& uri, bool first) { hot_lines_.announce(name, uri, first); }}),
       on_save_(workspace_,
@@ -70,11 +57,7 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                   {.shown = [this](const std::string& uri) { return shown_in(uri); },
                    .record = [this](const std::string& uri, const std::string& sizes,
                                     Reply reply) { profiling_.profile(Json{{"uri", uri}, {"batchSizes", sizes}}, std::move(reply)); },
-                   .changed =
-                       [this] {
-                         client_.refresh_lenses();
-                         timeline_.batch_sizes_changed();
-                       }}),
+                   .changed = [this] { predictions_changed(); }}),
       edited_(loop, client_, workspace_,
               {.disturbs = [this] { return profiling_.running().has_value() || verifying_.running() || what_helps_.running(); },
                .changed = [this] { client_.refresh_hints(); }}),
@@ -87,22 +70,14 @@ Session::Session(Loop& loop, Client::Send send, Log log)
            .folders = [this] { return timeline_sources().folders; },
            .choose = [this](const fs::path& home, const fs::path& bundle) { profiles_.choose(home, bundle); },
            .compare_with = [this](const fs::path& home, const ProfileStore::Shared& baseline) { profiles_.compare_with(home, baseline); },
-           .changed =
-               [this] {
-                 client_.refresh_lenses();
-                 tell_state();
-               }}),
+           .changed = [this] { history_changed(); }}),
       hot_lines_(loop, client_, workspace_, [this](const fs::path& file) { return newest_of(file); }),
       calls_(loop, client_, workspace_),
       peaks_(loop),
       advising_(loop, client_, workspace_,
                 {.shown = [this] { return shown_runs(); },
                  .verifying = [this] { return verifying_.running(); },
-                 .changed =
-                     [this] {
-                       client_.refresh_lenses();
-                       timeline_.what_ifs_changed();
-                     }}),
+                 .changed = [this] { advice_changed(); }}),
       verifying_(loop, client_, workspace_,
                  {.find = [this](const std::string& profile, const std::string& kind) { return advising_.find(profile, kind); },
                   .busy = [this] { return busy(); },
@@ -111,21 +86,13 @@ Session::Session(Loop& loop, Client::Send send, Log log)
                   {.shown = [this](const std::string& uri) { return shown_in(uri); },
                    .busy = [this]() -> std::string { return verifying_.running() ? "A change is being verified." : busy(); },
                    .sweep = [this](const fs::path& bundle) { return advising_.sweep(bundle); },
-                   .changed =
-                       [this] {
-                         verification_changed();
-                         timeline_.what_ifs_changed();
-                       }}),
+                   .changed = [this] { what_helps_changed(); }}),
       marks_(loop, client_, workspace_, [this] { return shown_bundles(); }),
       silencing_(loop, client_,
                  {.find = [this](const std::string& profile, const std::string& kind,
                                  std::optional<std::uint32_t> line) { return place_to_silence(profile, kind, line); },
                   .lists = [this] { return silenced_lists(); },
-                  .changed =
-                      [this] {
-                        advising_.look();
-                        marks_.look();
-                      }}),
+                  .changed = [this] { silenced_changed(); }}),
       timeline_(loop, client_, workspace_,
                 {.sources = [this] { return timeline_sources(); },
                  .current = [this]() -> std::string {
@@ -362,49 +329,6 @@ std::vector<fs::path> Session::shown_bundles() const {
 void Session::take_up_predictions() {
   predicting_.take_up(current_profile());
   for (const auto& [uri, document] : workspace_.documents) predicting_.take_up(document.profile());
-}
-
-void Session::profiles_changed() {
-  tell_state();
-  take_up_predictions();
-  peaks_.look(shown_runs());
-  advising_.look();
-  timeline_.profiles_changed();
-}
-
-void Session::profiles_settled() {
-  waiting_.answer([this](const std::string& uri) { return !waits_for_hints(uri); });
-  profiling_.bundle_read();
-}
-
-void Session::profile_unreadable(const Error& error) {
-  profiling_.bundle_unreadable(error.message);
-  client_.show(MessageType::warning, error.message);
-}
-
-void Session::run_refused() {
-  predicting_.recorded(std::nullopt);
-  tell_state();
-}
-
-// Lenses and actions name what can be done now.
-void Session::run_changed() {
-  if (!profiling_.running()) predicting_.recorded(std::nullopt);
-  if (profiling_.running()) edited_.stop();
-  client_.refresh_lenses();
-  timeline_.batch_sizes_changed();
-  tell_state();
-  if (!profiling_.running()) on_save_.run_ended();
-}
-
-// <root>/.hotlens/profiles/<id>: the place is the folder that the run started in.
-void Session::run_recorded(const fs::path& bundle) {
-  history_.recorded(bundle);
-  workspace_.run_folders.insert(bundle.parent_path().parent_path().parent_path());
-  profiles_.follow_places();
-  profiles_.look_again();
-  predicting_.recorded(bundle);
-  advising_.recorded(bundle);
 }
 
 Json Session::state_of(const fs::path& file) const {

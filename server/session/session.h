@@ -121,7 +121,6 @@ class Session {
   protocol::Answer cancel(const Json& argument);
   protocol::Answer change_unit(const Json& argument);
   std::string busy() const;
-  void verification_changed();
   std::vector<std::filesystem::path> silenced_lists() const;
   std::optional<Silencing::Entry> place_to_silence(const std::string& profile, const std::string& kind,
                                                    std::optional<std::uint32_t> line) const;
@@ -130,11 +129,19 @@ class Session {
   void tell_state();
 
   void profiles_changed();
+  void profiles_bound();
   void profiles_settled();
   void profile_unreadable(const Error& error);
+  const char* run_blocked() const;  // why no run may begin now; "" where it may
   void run_changed();
   void run_refused();
   void run_recorded(const std::filesystem::path& bundle);
+  void predictions_changed();
+  void history_changed();
+  void advice_changed();
+  void verification_changed();
+  void what_helps_changed();
+  void silenced_changed();
   TimelineSources::Known timeline_sources() const;
   Known known();
 

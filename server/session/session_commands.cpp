@@ -94,12 +94,6 @@ Answer Session::change_unit(const Json& argument) {
   return Json{{"unit", features::name(unit)}};
 }
 
-void Session::verification_changed() {
-  if (verifying_.running() || what_helps_.running()) edited_.stop();
-  timeline_.batch_sizes_changed();
-  advising_.look();
-}
-
 std::vector<fs::path> Session::silenced_lists() const {
   std::vector<fs::path> lists;
   for (const fs::path& bundle : shown_bundles()) lists.push_back(advice::silenced_of(bundle));
