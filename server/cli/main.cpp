@@ -222,6 +222,7 @@ void add_predict(CLI::App& app, Arguments& to) {
   verb->add_option("--device", to.predict.device, "another device: what bench-device measured there, by name or as a file");
   verb->add_option("--recorded-on", to.predict.recorded_on, "with --device: the same of the device that recorded; else what is kept of it");
   verb->add_flag("--quick", to.predict.quick, "with --edited: a moment of replays, and nothing is built for them");
+  verb->add_flag("--checked", to.predict.checked, "with --quick: the step was replayed before and is sound; a first figure comes early");
   verb->add_option("--python", to.predict.python, "the interpreter whose torch replays the step");
   add_format(*verb, to.predict.format);
 }

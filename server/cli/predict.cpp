@@ -97,7 +97,17 @@ int predict(const PredictOptions& options) {
     if (predicted) keep(*predicted, *bundle);
     return show(predicted, options);
   }
-  lab::EditedAsk ask{.bundle = *bundle, .files = {}, .drafts = {}, .quick = options.quick, .python = python->path, .say = say};
+  lab::EditedAsk ask{.bundle = *bundle,
+                     .files = {},
+                     .drafts = {},
+                     .quick = options.quick,
+                     .checked = options.checked,
+                     .python = python->path,
+                     .say = say,
+                     .first = [&](const lab::EditedStep& step) {
+                       show<lab::EditedStep>(step, options);
+                       std::cout.flush();
+                     }};
   for (const std::string& pair : options.drafts) {
     const std::size_t between = pair.rfind('=');
     if (between == std::string::npos) return fail(Error{ErrorCode::usage, "--with takes FILE=DRAFT, not " + pair, {}});

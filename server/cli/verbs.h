@@ -93,6 +93,7 @@ struct PredictOptions {
   std::vector<std::string> files;   // that were edited; empty: all that differ from what ran
   std::vector<std::string> drafts;  // "FILE=DRAFT": the text of FILE is in DRAFT
   bool quick = false;
+  bool checked = false;
   std::string python;  // whose torch replays; empty: found as runs::find_python does
   OutputFormat format = OutputFormat::text;
 };

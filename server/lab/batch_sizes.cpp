@@ -24,7 +24,7 @@ constexpr Rounds kSizeRounds{.least = 3, .most = 15, .within = milliseconds(4'00
 
 // Of the measured step, beside its operators, its loader and its page faults.
 Ns not_replayed(const Recorded& recorded, const Replays& replayed, const StepFaults& faults) {
-  return std::max(profile::median(recorded.steps) - profile::median(replayed.wall) - recorded.fetching - faults.count * faults.each, Ns{});
+  return std::max(profile::median(recorded.steps) - profile::median(replayed.times) - recorded.fetching - faults.count * faults.each, Ns{});
 }
 
 class Prediction {
@@ -110,7 +110,7 @@ class Prediction {
 
   // Of the size and the recorded one.
   std::chrono::duration<double, std::milli> one_round(std::int64_t batch) const {
-    const double step = std::chrono::duration<double, std::milli>(base_[0].wall.front()).count();
+    const double step = std::chrono::duration<double, std::milli>(base_[0].times.front()).count();
     return std::chrono::duration<double, std::milli>(step * (1 + static_cast<double>(batch) / static_cast<double>(recorded_.batch)));
   }
 

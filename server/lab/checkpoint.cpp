@@ -124,7 +124,7 @@ std::expected<WhatIf, NotThis> plan_checkpoints(const CheckpointAsk& ask, WhatIf
 
   std::vector<Choice> choices;
   for (const Plan& plan : plans) choices.push_back(plan.checkpointed);
-  const std::chrono::duration<double, std::milli> step = sampled->front().wall.front();
+  const std::chrono::duration<double, std::milli> step = sampled->front().times.front();
   const int rounds = kCurveRounds.of(1.3 * static_cast<double>(plans.size()) * step);
   ask.say(fmt::format("replaying the {} best choices", plans.size() - 1));
   const auto measured = worker.step({.batches = {batch}, .rounds = rounds, .budget = kLongest, .plans = numbers(choices)});

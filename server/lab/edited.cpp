@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "annotator/common/file.h"
@@ -11,28 +10,19 @@
 #include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
-#include "annotator/profile/spread.h"
 #include "server/lab/build.h"
-#include "server/lab/fetching.h"
+#include "server/lab/edit_trial.h"
 #include "server/lab/known_edit.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
-#include "server/lab/worker.h"
 
 namespace hotlens::lab {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using std::chrono::milliseconds;
 
-constexpr Rounds kEditRounds{.least = 5, .most = 31, .within = milliseconds(5'000)};
-constexpr Rounds kQuickRounds{.least = 5, .most = 31, .within = milliseconds(250)};
-constexpr milliseconds kLongestQuick{5'000};     // of one replay, while somebody types
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model is larger
-// What such ratios are off by (tests/bench/edits.py), as a fraction.
-constexpr double kError = 0.06;
-
 std::shared_ptr<const guess::Code> code_of(const fs::path& named, Result<std::string> text) {
   return text ? std::make_shared<guess::Code>(named, std::move(*text)) : nullptr;
 }
@@ -109,96 +99,6 @@ Result<Texts> texts(const EditedAsk& ask) {
   return both;
 }
 
-class EditTrial {
- public:
-  EditTrial(const EditedAsk& ask, const Recorded& recorded, fs::path program)
-      : ask_(ask), recorded_(recorded), program_(std::move(program)), room_(room_for(recorded)) {}
-
-  // Layers that were edited: literal sizes of operators follow those of their tensors.
-  Result<void> run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
-    const auto follow = [&](Worker& worker) -> Result<std::optional<EditRefusal>> {
-      const auto followed = worker.follow(
-          {{"numbers", listed(rewritten.numbers)}, {"attention", listed(rewritten.attention)}, {"recorded", rewritten.recorded}}, batch(),
-          kLongest);
-      if (!followed) return std::unexpected(followed.error());
-      const auto error = followed->find("error");
-      return error == followed->end() ? std::nullopt : std::optional(misfit(*error, rewritten.program, changes));
-    };
-    return run(rewritten.program, follow, kError, step);
-  }
-
-  // A what-if.
-  Result<void> run(const Candidate& candidate, EditedStep& step) {
-    const auto nothing = [](Worker&) -> Result<std::optional<EditRefusal>> { return std::nullopt; };
-    return run(candidate.program, nothing, candidate.error, step);
-  }
-
- private:
-  template <class Follow>
-  Result<void> run(const Program& edited, const Follow& follow, double error, EditedStep& step) {
-    Worker worker(program_, recorded_.document, room_.bytes, encode(edited));
-    ask_.say("replaying the step as it was recorded");
-    const auto base = worker.step({.batches = {batch()}, .rounds = 1, .budget = longest()});
-    if (!base) return std::unexpected(unreplayable(base.error()));
-    const SelfCheck check = self_check(recorded_, base->front().peak);
-    if (!check.ok()) return std::unexpected(fails_self_check(check));
-    step.check = check;
-    if (ask_.quick && base->front().wall.front() > kLongestQuick) {
-      step.refused = EditRefusal{
-          .reason = "the step takes too long to be replayed while typing: hotlens predict --edited", .op = {}, .module = {}, .at = {}};
-      return {};
-    }
-    ask_.say("replaying the edited step");
-    auto refused = follow(worker);
-    if (!refused) return std::unexpected(refused.error());
-    if (*refused) {
-      step.refused = std::move(**refused);
-      return {};
-    }
-    if (std::string reason = too_slow(2 * kEditRounds.least * base->front().wall.front()); !reason.empty()) {
-      step.refused = EditRefusal{.reason = std::move(reason), .op = {}, .module = {}, .at = {}};
-      return {};
-    }
-    const auto replays =
-        worker.step({.batches = {batch()}, .rounds = rounds(base->front().wall.front()), .budget = kLongest, .edited = true});
-    if (!replays) {
-      step.refused = EditRefusal{.reason = replays.error().reason, .op = replays.error().op, .module = replays.error().module, .at = {}};
-      return {};
-    }
-    tell(replays->front(), replays->back(), error, step);
-    return {};
-  }
-
-  std::int64_t batch() const { return std::max<std::int64_t>(recorded_.batch, 1); }
-
-  milliseconds longest() const { return ask_.quick ? 2 * kLongestQuick : kLongest; }
-
-  int rounds(Ns one) const { return (ask_.quick ? kQuickRounds : kEditRounds).of(2 * one); }
-
-  static json listed(const std::vector<Numbers>& of_modules) {
-    json all = json::array();
-    for (const Numbers& module : of_modules) all.push_back(module);
-    return all;
-  }
-
-  void tell(const Replays& recorded, const Replays& edited, double error, EditedStep& step) const {
-    step.peak_was = recorded.peak;
-    step.peak = edited.peak;
-    auto ratio = ratio_of(recorded, edited, error);
-    if (!ratio || recorded_.steps.empty()) return;
-    ratio = with_rest(*ratio, fetch_share(ask_.bundle));
-    if (step.faults) ratio = unsure(*ratio, *step.faults);
-    step.step_was = profile::sample(recorded_.steps).median;
-    const auto scaled = [&](double by) { return Ns{std::llround(static_cast<double>(step.step_was.count()) * by)}; };
-    step.time = StepTime{.step = scaled(ratio->ratio), .low = scaled(ratio->low), .high = scaled(ratio->high)};
-  }
-
-  const EditedAsk& ask_;
-  const Recorded& recorded_;
-  fs::path program_;
-  Room room_;
-};
-
 LayerEdit edit_of(const WhatIf& item) {
   LayerEdit edit{.what = item.title, .at = {}, .modules = item.modules};
   if (item.where) edit.at = {item.where->file, item.where->line};
@@ -237,6 +137,11 @@ class Typed {
 Result<EditedStep> predict_edited(const EditedAsk& ask) {
   const auto recorded = read_step(ask.bundle);
   if (!recorded) return std::unexpected(recorded.error());
+  const bool is_there = is_built(ask.python);
+  std::optional<EditTrial> trial;
+  if (ask.quick && is_there) {
+    if (auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say)) trial.emplace(ask, *recorded, std::move(*worker));
+  }
   const auto program = decode(recorded->document);
   if (!program) return std::unexpected(program.error());
   const auto sources = texts(ask);
@@ -251,13 +156,15 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
                   .peak = {},
                   .faults = {}};
   const auto replayed = [&](const auto& replay) -> Result<EditedStep> {
-    step.unbuilt = ask.quick && !is_built(ask.python);
+    step.unbuilt = ask.quick && !is_there;
     if (step.unbuilt) return step;
-    auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
-    if (!worker) return std::unexpected(worker.error());
+    if (!trial) {
+      auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
+      if (!worker) return std::unexpected(worker.error());
+      trial.emplace(ask, *recorded, std::move(*worker));
+    }
     step.faults = much_faulting(ask.bundle, recorded->steps);
-    EditTrial trial(ask, *recorded, std::move(*worker));
-    if (const auto done = replay(trial); !done) return std::unexpected(done.error());
+    if (const auto done = replay(*trial); !done) return std::unexpected(done.error());
     return step;
   };
   const Typed typed(*sources);
@@ -265,7 +172,7 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
   if (!changes) {
     if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
       step.edits = {edit_of(known->item)};
-      return replayed([&](EditTrial& trial) { return trial.run(*known, step); });
+      return replayed([&](EditTrial& one) { return one.run(*known, step); });
     }
     step.refused = refusal(changes.error());
     typed.place(*step.refused);
@@ -280,7 +187,7 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     typed.place(*step.refused);
     return step;
   }
-  auto told = replayed([&](EditTrial& trial) { return trial.run(*rewritten, *changes, step); });
+  auto told = replayed([&](EditTrial& one) { return one.run(*rewritten, *changes, step); });
   if (told && told->refused) typed.place(*told->refused);
   return told;
 }

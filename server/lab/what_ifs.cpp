@@ -141,10 +141,10 @@ class Trial {
   // Two programs, and what each puts back after a step a second time.
   std::string why_not_tried() const {
     std::string reason = too_large(room_, static_cast<double>(count(base_.peak)) + 3 * static_cast<double>(count(base_.start)));
-    return reason.empty() ? too_slow(2 * kChangeRounds.least * base_.wall.front()) : reason;
+    return reason.empty() ? too_slow(2 * kChangeRounds.least * base_.times.front()) : reason;
   }
 
-  int rounds() const { return kChangeRounds.of(2 * base_.wall.front()); }
+  int rounds() const { return kChangeRounds.of(2 * base_.times.front()); }
 
   const WhatIfAsk& ask_;
   const Recorded& recorded_;

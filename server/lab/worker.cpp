@@ -23,11 +23,19 @@ Result<json> Worker::ask(const json& request, milliseconds within) {
   return parsed(*answer);
 }
 
+void Worker::begin() {
+  if (auto started = runs::Conversation::start({.argv = {program_.string()}})) conversation_ = std::move(*started);
+}
+
 Result<void> Worker::start() {
-  if (conversation_ && conversation_->alive()) return {};
-  auto started = runs::Conversation::start({.argv = {program_.string()}});
-  if (!started) return std::unexpected(started.error());
-  conversation_ = std::move(*started);
+  const bool alive = conversation_ && conversation_->alive();
+  if (alive && loaded_) return {};
+  if (!alive) {
+    auto started = runs::Conversation::start({.argv = {program_.string()}});
+    if (!started) return std::unexpected(started.error());
+    conversation_ = std::move(*started);
+  }
+  loaded_ = true;
   json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};
   if (!edited_.is_null()) load["edited"] = edited_;
   const auto loaded = ask(load, kLoading);
@@ -53,7 +61,8 @@ std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& req
             {"rounds", request.rounds},
             {"budget_ms", request.budget.count()},
             {"events", request.events},
-            {"edited", request.edited}};
+            {"edited", request.edited},
+            {"warm", request.warm}};
   if (!request.plans.empty()) step["plans"] = request.plans;
   const auto answer = ask(step, request.budget + kAfterBudget);
   if (!answer) return refuse(answer.error());

@@ -18,6 +18,7 @@ struct StepRequest {
   std::chrono::milliseconds budget{};  // no further round after it
   bool events = false;
   bool edited = false;                                // the edited program takes turns too
+  bool warm = false;                                  // the first step of each is timed
   std::vector<std::vector<std::int64_t>> plans = {};  // numbers of checkpointed blocks; each takes turns, and has a Replays of its own
 };
 
@@ -26,6 +27,11 @@ class Worker {
   // `memory`: bytes that the worker may take. `edited`: a second program; null where there is none.
   Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
       : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
+
+  // Starts the process, which loads its libraries meanwhile. What goes wrong is told when something is asked.
+  void begin();
+  // A second program, before anything is asked.
+  void add(nlohmann::json edited) { edited_ = std::move(edited); }
 
   // Sizes in the edited program follow its tensors; `what`: numbers and recorded ids (annotator/lab/FORMAT.md). The answer as it is.
   Result<nlohmann::json> follow(nlohmann::json what, std::int64_t batch, std::chrono::milliseconds budget);
@@ -40,6 +46,7 @@ class Worker {
   nlohmann::json document_, edited_;
   std::size_t memory_;
   std::optional<runs::Conversation> conversation_;
+  bool loaded_ = false;  // it has its programs
 };
 
 }  // namespace hotlens::lab

@@ -26,6 +26,9 @@ constexpr std::size_t kMostKept = 32;
 constexpr std::size_t kMostTold = 3;  // edits of one line, beside the first
 constexpr int kMostFailures = 3;      // of the same kind in a row: the step cannot be replayed
 constexpr const char* kEditedPart = "edited layers";
+constexpr const char* kReplayed = ". The recorded step was replayed with the edit; nothing of the script ran.";
+constexpr const char* kSampled = ". The time is told from one call of each kind; nothing of the script ran.";
+constexpr const char* kFirst = ". That is told from one call of each kind; the whole step is replayed now, for its memory.";
 
 // "18.9 → ≈ 54.0 ms"
 std::string from_to(std::string was, const std::string& is) {
@@ -63,7 +66,7 @@ std::string sentences(const lab::EditedStep& step, const lab::LayerEdit& edit) {
                   ? ", with the same peak of memory"
                   : fmt::format(", its peak of memory {} instead of {}", readable(*step.peak), readable(*step.peak_was));
     }
-    text += ". The recorded step was replayed with the edit; nothing of the script ran.";
+    text += !step.sampled ? kReplayed : step.peak ? kSampled : kFirst;
     if (step.faults) text += " The time is known less well: " + sentence(*step.faults) + ".";
   }
   return text;
@@ -294,6 +297,7 @@ void EditedLayers::start(bool build) {
 void EditedLayers::run(const fs::path& bundle, const std::string& python, bool build) {
   std::vector<std::string> argv{own_program().value_or(fs::path()).string(), "predict", bundle.string(), "--format", "json"};
   if (!build) argv.emplace_back("--quick");
+  if (!build && checked_.contains(active_->profile)) argv.emplace_back("--checked");
   if (!python.empty()) argv.insert(argv.end(), {"--python", python});
   for (const auto& [file, draft] : active_->drafts->texts) argv.insert(argv.end(), {"--with", file.string() + "=" + draft.string()});
   argv.emplace_back("--edited");
@@ -312,7 +316,11 @@ void EditedLayers::run(const fs::path& bundle, const std::string& python, bool b
 
 void EditedLayers::on_output(Active& active, const runs::OutputLine& line) {
   if (!line.is_error) {
-    active.answer += line.text + '\n';
+    active.written += line.text + '\n';
+    if (line.text != "}") return;  // where a document ends
+    active.answer = lab::read_edited_step(std::exchange(active.written, {}));
+    const bool is_first = *active.answer && !(*active.answer)->peak && (*active.answer)->time && !active.cancelled;
+    if (is_first) keep(**active.answer, active.profile, active.versions);
     return;
   }
   constexpr std::string_view kSpeaker = "hotlens: ";
@@ -322,9 +330,10 @@ void EditedLayers::on_output(Active& active, const runs::OutputLine& line) {
 
 void EditedLayers::on_end(Active& active, const runs::RunEnd& end) {
   const bool done = end.exit_code == 0 && !active.cancelled;
-  const auto step = done ? lab::read_edited_step(active.answer) : std::unexpected(Error{ErrorCode::failed, active.said, {}});
+  const Result<lab::EditedStep> step = done && active.answer ? *active.answer : std::unexpected(Error{ErrorCode::failed, active.said, {}});
   if (step) {
     failures_.erase(active.profile);
+    if (step->peak) checked_.insert(active.profile);
     if (kept_.size() >= kMostKept) kept_.clear();
     if (!step->unbuilt) kept_.insert_or_assign(active.key, Kept{std::chrono::steady_clock::now() + kKeptFor, *step});
     keep(*step, active.profile, active.versions);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,8 @@ class EditedLayers {
     Versions versions;
     std::shared_ptr<const Drafts> drafts;
     std::unique_ptr<ProgressReport> progress;  // where the worker is built
-    std::string answer, said;
+    std::string written, said;
+    std::optional<Result<lab::EditedStep>> answer;  // the last one
     std::optional<runs::Run> run;
     bool cancelled = false;
   };
@@ -126,6 +128,7 @@ class EditedLayers {
   std::optional<Active> active_;
   std::int64_t last_ = 0;
   std::map<std::string, Failures> failures_;  // by the profile's id
+  std::set<std::string> checked_;             // profiles whose recorded step was replayed, by id
   std::map<std::string, Kept> kept_;          // by profile and texts
   std::map<std::string, Notes> notes_;        // by URI
   std::string settled_;                       // the profiles of the prediction that the ledger has had last

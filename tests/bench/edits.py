@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 HOTLENS = os.environ.get("HOTLENS_BIN", str(HERE.parents[1] / "build/release/bin/hotlens"))
@@ -157,6 +158,26 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+# With the seconds that each answer took.
+Answers = list[tuple[float, dict[str, Any]]]
+
+
+def asked(folder: Path, *options: str) -> Answers:
+    command = [HOTLENS, "predict", "--edited", "--python", PYTHON, "--format", "json", *options]
+    begin, answers, text = time.monotonic(), [], ""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        for line in process.stdout or ():
+            text += line
+            if line == "}\n":  # where a document ends
+                answers.append((time.monotonic() - begin, json.loads(text)))
+                text = ""
+    return answers
+
+
+def ratio(document: dict[str, Any]) -> float:
+    return float(document["edits"][0]["step_ns"] / document["edits"][0]["step_was_ns"])
+
+
 def record(folder: Path, model: str, text: str, steps: int) -> int:
     folder.mkdir(exist_ok=True)
     (folder / "train.py").write_text(text)
@@ -209,11 +230,7 @@ def one(model: str, place: Path, edits: list[tuple[str, str]], peaks: bool) -> l
     for number, (old, new) in enumerate(edits):
         assert old in SOURCE, old
         (folder / "train.py").write_text(SOURCE.replace(old, new))
-        begin = time.monotonic()
-        document = json.loads(
-            run(folder, HOTLENS, "predict", "--edited", "--python", PYTHON, "--format", "json", *["--quick"][: int(peaks)])
-        )
-        took = time.monotonic() - begin
+        *first, (took, document) = asked(folder, *["--quick", "--checked"][: 2 * int(peaks)])
         name = f"{model:10} {' '.join(new.split())[:60]:60}"
         refused = document["refused"] + document["misfits"]
         if refused or not document["edits"]:
@@ -223,10 +240,11 @@ def one(model: str, place: Path, edits: list[tuple[str, str]], peaks: bool) -> l
         truth = place / f"{model}-{number}"
         peak = record(truth, model, SOURCE.replace(old, new), 1)
         error = edit["peak_bytes"] / peak - 1
-        predicted = edit["step_ns"] / edit["step_was_ns"]
+        predicted = ratio(document)
         if peaks:
             rows.append((error, None, 0.0, predicted, 0.0))
-            print(f"{name} memory {peak:11} error {error:+.4%} in {took:.2f} s", flush=True)
+            early = "".join(f", first {ratio(one) / predicted - 1:+.1%} from it in {seconds:.2f} s" for seconds, one in first)
+            print(f"{name} memory {peak:11} error {error:+.4%}, time {predicted - 1:+6.1%} in {took:.2f} s{early}", flush=True)
             continue
         real, control = real_ratios(truth, model)
         rows.append((error, predicted / real - 1, control - 1, predicted, real))

@@ -183,7 +183,7 @@ std::vector<Plan> best_plans(const StepCosts& costs) {
 Replays without_second_runs(const Replays& replayed) {
   Replays rest = replayed;
   for (const auto& [block, runs] : replayed.again) {
-    for (std::size_t at = 0; at < std::min(rest.wall.size(), runs.took.size()); ++at) rest.wall[at] -= runs.took[at];
+    for (std::size_t at = 0; at < std::min(rest.times.size(), runs.took.size()); ++at) rest.times[at] -= runs.took[at];
   }
   return rest;
 }

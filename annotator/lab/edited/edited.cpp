@@ -165,6 +165,7 @@ std::string as_json(const EditedStep& step) {
     }
     write_warnings(out, step.faults);
     out.member("built", !step.unbuilt);
+    if (step.sampled) out.member("sampled", true);
   });
   return std::move(out).take();
 }
@@ -177,6 +178,7 @@ Result<EditedStep> read_edited_step(std::string_view text) {
     EditedStep step;
     step.profile = document.at("profile");
     step.unbuilt = !document.at("built");
+    step.sampled = document.value("sampled", false);
     for (const json& edit : document.at("edits")) {
       step.edits.push_back({.what = edit.at("what"), .at = place_in(edit), .modules = edit.at("modules")});
       read_step(edit, step);

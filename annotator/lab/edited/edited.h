@@ -36,6 +36,7 @@ struct EditedStep {
   Ns step_was{};
   std::optional<StepTime> time;
   std::optional<Bytes> peak_was, peak;
+  bool sampled = false;              // the time is told from one call of each kind; without a peak the whole step is still being replayed
   bool unbuilt = false;              // nothing was replayed for want of a worker, and none was to be built
   std::optional<PageFaults> faults;  // much of the step: its time is known less well
 };

@@ -26,7 +26,7 @@ BlockSegment segment(const json& one) {
 
 Replays replays(const json& one) {
   Replays read{.batch = one.at("batch"), .start = Bytes{one.at("start_bytes")}, .peak = Bytes{one.at("peak_bytes")}};
-  for (const json& time : one.at("wall_ns")) read.wall.emplace_back(time.get<std::int64_t>());
+  for (const json& time : one.at("time_ns")) read.times.emplace_back(time.get<std::int64_t>());
   if (one.contains("events")) read.events = one["events"].get<std::vector<std::int64_t>>();
   for (const json& row : one.value("segments", json::array())) read.segments.push_back(segment(row));
   for (const json& row : one.value("blocks", json::array())) {
@@ -40,8 +40,8 @@ Replays replays(const json& one) {
 // Of differences between turns that stand beside each other: what disturbs the machine for a while disturbs both.
 std::vector<Ns> growth(const Replays& recorded, const Replays& other) {
   std::vector<Ns> found;
-  for (std::size_t at = 0; at < std::min(recorded.wall.size(), other.wall.size()); ++at)
-    found.push_back(other.wall[at] - recorded.wall[at]);
+  for (std::size_t at = 0; at < std::min(recorded.times.size(), other.times.size()); ++at)
+    found.push_back(other.times[at] - recorded.times[at]);
   return found;
 }
 
@@ -160,7 +160,7 @@ std::optional<StepTime> step_time(const std::vector<Ns>& real, const StepFaults&
   const double each = static_cast<double>(faults.each.count());
   const double filled = std::min(share * pages(recorded) * each, static_cast<double>(base.median.count()));
   // A replay that is slower than the script leaves nothing for Python: the machine was another one then, and its speed is divided out.
-  const double replayed = static_cast<double>(profile::sample(recorded.wall).median.count());
+  const double replayed = static_cast<double>(profile::sample(recorded.times).median.count());
   const double without = static_cast<double>(base.median.count()) - filled;
   const double fetched = std::clamp(static_cast<double>(fetching.count()), 0.0, without);
   const double pace = replayed > 0 ? std::min((without - fetched) / replayed, 1.0) : 1;

@@ -40,7 +40,7 @@ struct SecondRuns {
 // The worker's answer about one batch size.
 struct Replays {
   std::int64_t batch = 0;
-  std::vector<Ns> wall;
+  std::vector<Ns> times;  // of each round
   Bytes start{}, peak{};
   std::vector<std::int64_t> events;               // where they were asked for: bytes, releases negative
   std::vector<BlockSegment> segments = {};        // of a choice of checkpointed blocks

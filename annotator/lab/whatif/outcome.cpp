@@ -22,9 +22,9 @@ bool is_possible(const Ratio& time) {
 
 std::optional<Ratio> ratio_of(const Replays& recorded, const Replays& changed, double error) {
   std::vector<Ns> ratios;
-  for (std::size_t at = 0; at < std::min(recorded.wall.size(), changed.wall.size()); ++at) {
-    if (recorded.wall[at] <= Ns{}) continue;
-    const double ratio = static_cast<double>(changed.wall[at].count()) / static_cast<double>(recorded.wall[at].count());
+  for (std::size_t at = 0; at < std::min(recorded.times.size(), changed.times.size()); ++at) {
+    if (recorded.times[at] <= Ns{}) continue;
+    const double ratio = static_cast<double>(changed.times[at].count()) / static_cast<double>(recorded.times[at].count());
     ratios.emplace_back(std::llround(ratio * kParts));
   }
   if (ratios.empty()) return std::nullopt;

@@ -152,6 +152,16 @@ class Converter {
   const c10::Argument& argument_;
 };
 
+void collect(const IValue& value, std::vector<at::Tensor>& to) {
+  if (value.isTensor()) {
+    to.push_back(value.toTensor());
+  } else if (value.isList()) {
+    for (const IValue& one : value.toListRef()) collect(one, to);
+  } else {
+    to.emplace_back();
+  }
+}
+
 const Value* named(const Operator& op, const std::string& name) {
   for (const auto& [key, value] : op.kwargs) {
     if (key == name) return &value;
@@ -219,6 +229,20 @@ std::vector<IValue> arguments(const Operator& op, const c10::FunctionSchema& sch
     }
   }
   return stack;
+}
+
+std::vector<at::Tensor> results_in(const std::vector<IValue>& stack) {
+  std::vector<at::Tensor> results;
+  for (const IValue& value : stack) collect(value, results);
+  return results;
+}
+
+void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings) {
+  for (std::size_t at = 0; at < op.out.size(); ++at) {
+    if (op.out[at] == kNoTensor) continue;
+    TORCH_CHECK(at < results.size(), "gives ", results.size(), " results where ", op.out.size(), " are recorded");
+    bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
+  }
 }
 
 }  // namespace hotlens::lab

@@ -1,4 +1,4 @@
-// Arguments of a program as the dispatcher takes them.
+// Arguments of a program as the dispatcher takes them, and results as it gives them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,5 +29,10 @@ at::ScalarType dtype_named(const std::string& name);
 
 // The arguments in the order of the schema, its defaults where the program names none. Throws c10::Error for what does not fit.
 std::vector<c10::IValue> arguments(const Operator& op, const c10::FunctionSchema& schema, const Bindings& bindings);
+
+// Of all results and of lists among them; undefined for what is no tensor.
+std::vector<at::Tensor> results_in(const std::vector<c10::IValue>& stack);
+// To what the operator gives. Throws c10::Error where there are too few.
+void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings);
 
 }  // namespace hotlens::lab

@@ -121,11 +121,32 @@ at::Tensor Before::storage(const Tensor& tensor, const Bindings& bindings) {
 }
 
 void Before::bind(Bindings& bindings) {
+  bind(bindings, [&](const Tensor& tensor) { return storage(tensor, bindings); });
+}
+
+void Before::bind_sizes(Bindings& bindings) const {
+  std::map<std::pair<TensorKind, std::string>, at::Tensor> shared;  // by kind and dtype
+  const auto is_real = [](const Tensor& tensor) { return !tensor.value && at::isFloatingType(dtype_named(tensor.dtype)); };
+  std::map<std::pair<TensorKind, std::string>, const Tensor*> largest;
+  for (const Tensor& tensor : tensors_) {
+    if (!is_real(tensor)) continue;
+    const Tensor*& most = largest[{tensor.kind, tensor.dtype}];
+    if (most == nullptr || bindings.whole(most->storage_bytes) < bindings.whole(tensor.storage_bytes)) most = &tensor;
+  }
+  bind(bindings, [&](const Tensor& tensor) {
+    if (!is_real(tensor)) return make(tensor, bindings, false).all;
+    at::Tensor& all = shared[{tensor.kind, tensor.dtype}];
+    if (!all.defined()) all = make(*largest.at({tensor.kind, tensor.dtype}), bindings, false).all;
+    return all;
+  });
+}
+
+void Before::bind(Bindings& bindings, const StorageOf& storage_of) const {
   std::map<std::int64_t, at::Tensor> storages;
   for (std::size_t id = 0; id < tensors_.size(); ++id) {
     const Tensor& tensor = tensors_[id];
     at::Tensor& all = storages[tensor.storage];
-    if (!all.defined()) all = storage(tensor, bindings);
+    if (!all.defined()) all = storage_of(tensor);
     at::Tensor view = at::empty({0}, at::device(all.device()).dtype(dtype_named(tensor.dtype)));
     view.set_(all.storage(), bindings.whole(tensor.offset), bindings.wholes(tensor.shape), bindings.wholes(tensor.stride));
     if (tensor.requires_grad) view.set_requires_grad(true);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -28,6 +29,8 @@ class Before {
 
   // All of them, as the first of `bindings.tensors`. Parameters have the gradients that they had. Throws c10::Error.
   void bind(Bindings& bindings);
+  // The same for who asks for sizes alone: real numbers of one kind share memory, which is let go with the last of them.
+  void bind_sizes(Bindings& bindings) const;
 
   // Lets go what was made for batch sizes; what is the same for all stays.
   void forget_batches() { made_.clear(); }
@@ -43,6 +46,8 @@ class Before {
     at::Tensor all, saved;  // flat, in the dtype of the first tensor that lies in it
   };
 
+  using StorageOf = std::function<at::Tensor(const Tensor& tensor)>;
+  void bind(Bindings& bindings, const StorageOf& storage_of) const;
   at::Tensor storage(const Tensor& tensor, const Bindings& bindings);
   Storage make(const Tensor& tensor, const Bindings& bindings, bool save) const;
   void attach_gradients(Bindings& bindings) const;

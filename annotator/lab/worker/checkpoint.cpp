@@ -10,11 +10,12 @@
 #include <mutex>
 #include <utility>
 
+#include "annotator/lab/worker/clock.h"
+
 namespace hotlens::lab {
 namespace {
 
 using std::chrono::nanoseconds;
-using std::chrono::steady_clock;
 using torch::autograd::SavedVariable;
 using torch::autograd::SavedVariableHooks;
 
@@ -119,7 +120,7 @@ void run_again(Frame& frame) {
   frame.ran = true;
   std::vector<at::Tensor> inputs;  // an outer block runs again before this one
   for (const SavedVariable& input : frame.inputs) inputs.push_back(input.unpack());
-  const auto begin = steady_clock::now();
+  const auto begin = now();
   const at::Tensor random = random_state();
   set_random_state(frame.random);
   std::size_t next = 0;
@@ -131,7 +132,7 @@ void run_again(Frame& frame) {
   }
   set_random_state(random);
   SecondRun& run = (*frame.runs)[frame.block];
-  run.took += steady_clock::now() - begin;
+  run.took += now() - begin;
   run.saved += static_cast<std::int64_t>(frame.left_out.size());
 }
 

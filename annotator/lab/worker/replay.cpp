@@ -3,13 +3,14 @@
 #include <ATen/autocast_mode.h>
 #include <c10/core/GradMode.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/cuda.h>
 
 #include <atomic>
 #include <set>
 #include <utility>
+
+#include "annotator/lab/worker/clock.h"
 
 namespace hotlens::lab {
 namespace {
@@ -19,20 +20,14 @@ using std::chrono::nanoseconds;
 std::atomic<const char*> g_running = "";
 
 struct Clocks {
-  nanoseconds wall{}, cpu{};
+  nanoseconds time{}, wall{}, cpu{};
   std::int64_t faults = 0;
 };
-
-nanoseconds now(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
 
 Clocks clocks() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return {.wall = now(CLOCK_MONOTONIC), .cpu = now(CLOCK_PROCESS_CPUTIME_ID), .faults = usage.ru_minflt};
+  return {.time = now(), .wall = now(CLOCK_MONOTONIC), .cpu = now(CLOCK_PROCESS_CPUTIME_ID), .faults = usage.ru_minflt};
 }
 
 // What runs in here leaves nothing in the cache of autocast.
@@ -43,31 +38,10 @@ struct OwnCache {
   ~OwnCache() { at::autocast::clear_cache(); }
 };
 
-void collect(const c10::IValue& value, std::vector<at::Tensor>& to) {
-  if (value.isTensor()) {
-    to.push_back(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& one : value.toListRef()) collect(one, to);
-  } else {
-    to.emplace_back();
-  }
-}
-
-// To what the operator gives.
-void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings) {
-  for (std::size_t at = 0; at < op.out.size(); ++at) {
-    if (op.out[at] == kNoTensor) continue;
-    TORCH_CHECK(at < results.size(), "gives ", results.size(), " results where ", op.out.size(), " are recorded");
-    bindings.tensors[static_cast<std::size_t>(op.out[at])] = std::move(results[at]);
-  }
-}
-
 void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindings) {
   torch::jit::Stack stack = arguments(op, handle.schema(), bindings);
   handle.callBoxed(stack);
-  std::vector<at::Tensor> results;
-  for (const c10::IValue& value : stack) collect(value, results);
-  set_results(op, std::move(results), bindings);
+  set_results(op, results_in(stack), bindings);
 }
 
 // One or several; null is a tensor that is not there.
@@ -159,6 +133,11 @@ std::vector<TensorId> inputs_of(const Operator& block) {
     if (key == "inputs") for_each_tensor(value, [&](TensorId id) { found.push_back(id); });
   }
   return found;
+}
+
+// Operators that are not called by the program itself, but by what it calls.
+bool runs_others(const Operator& op) {
+  return op.kind == OperatorKind::function || op.kind == OperatorKind::block || op.kind == OperatorKind::grad;
 }
 
 void let_go(const Operator& op, Bindings& bindings) {
@@ -272,17 +251,25 @@ std::vector<Sizes> Replay::sizes(std::size_t at, const Bindings& bindings) const
   return found;
 }
 
-std::expected<std::size_t, Halt> Replay::follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter,
-                                                const Stop& stop) {
+std::expected<FollowedEdit, Halt> Replay::follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter, const Stop& stop,
+                                                 bool sampled) {
   Following following(recorded.program_, program_, what);
-  recorded.watch_ = [&](const Operator* op, const Bindings& bindings) { following.see(op, bindings); };
-  watch_ = [&](Operator* op, const Bindings& bindings) { following.change(op, bindings); };
-  auto done = recorded.step(batch, meter, stop, nullptr);
-  if (done) done = step(batch, meter, stop, nullptr);
-  recorded.watch_ = nullptr;
-  watch_ = nullptr;
-  if (!done) return std::unexpected(done.error());
-  return following.changed();
+  Samples samples;
+  FollowedEdit done;
+  const auto watched = [&](Replay& replay, const Watch& watch, std::chrono::nanoseconds& time) {
+    replay.watch_ = watch;
+    replay.samples_ = sampled ? &samples : nullptr;
+    auto stepped = replay.step(batch, meter, stop, nullptr);
+    replay.watch_ = nullptr;
+    replay.samples_ = nullptr;
+    time = samples.time();
+    return stepped;
+  };
+  auto stepped = watched(recorded, [&](const Operator* op, const Bindings& bindings) { following.see(op, bindings); }, done.recorded);
+  if (stepped) stepped = watched(*this, [&](Operator* op, const Bindings& bindings) { following.change(op, bindings); }, done.edited);
+  if (!stepped) return std::unexpected(stepped.error());
+  done.changed = following.changed();
+  return done;
 }
 
 void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter) {
@@ -315,7 +302,7 @@ void Replay::begin_block(std::size_t at, const Bindings& bindings, Meter& meter)
 void Replay::run_library(Operator& op, const Handle& handle, Bindings& bindings) {
   g_running = op.name.c_str();
   if (watch_) watch_(&op, bindings);
-  call(op, *handle.own, bindings);
+  samples_ != nullptr ? samples_->call(op, *handle.own, bindings) : call(op, *handle.own, bindings);
 }
 
 void Replay::run_within(Operator& op, const Handle& handle, Bindings& bindings, Modes& modes) {
@@ -383,6 +370,7 @@ std::vector<at::Tensor> Replay::run_backward(Operator& op, const Handle& handle,
 
 void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
   Operator& op = program_.operators[at];
+  if (samples_ != nullptr && runs_others(op)) throw Unsampled(op.name + " is not measured call by call");
   switch (op.kind) {
     case OperatorKind::library:
       return run_library(op, handles_[at], bindings);
@@ -394,6 +382,7 @@ void Replay::run(std::size_t at, Bindings& bindings, Meter& meter) {
       for_each_subject(op, [&](std::size_t id) { running_blocks_->end(bindings.tensor(static_cast<TensorId>(id))); });
       return;
     case OperatorKind::backward:
+      if (samples_ != nullptr) return samples_->backward(bindings);
       backward(op, bindings);
       return running_blocks_->after_backward();
     case OperatorKind::grad:
@@ -427,7 +416,8 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
   const bool on_device = program_.device.starts_with("cuda");
   meter.watch(on_device ? c10::DeviceType::CUDA : c10::DeviceType::CPU);
   try {
-    before_.bind(bindings);
+    samples_ != nullptr ? before_.bind_sizes(bindings) : before_.bind(bindings);
+    if (samples_ != nullptr) samples_->begin(program_, bindings);
     const std::int64_t start = before_.bytes(bindings);
     for (const Operator& op : program_.operators) {
       if (op.kind == OperatorKind::input) meter.add(-before_.bytes_of_input(op, bindings));
@@ -455,6 +445,7 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     const Clocks end = clocks();
     if (events != nullptr) *events = meter.take_events();
     g_running = "";
+    replayed.time = end.time - begin.time;
     replayed.wall = end.wall - begin.wall;
     replayed.cpu = end.cpu - begin.cpu;
     replayed.minor_faults = end.faults - begin.faults;
@@ -463,6 +454,10 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     replayed.peak_bytes = start + std::max(meter.peak(), blocks.peak()) - held;
     return replayed;
   } catch (const Unfollowed& reason) {
+    Halt halt = halted(at, reason.what());
+    halt.unfollowed = true;
+    return std::unexpected(std::move(halt));
+  } catch (const Unsampled& reason) {
     Halt halt = halted(at, reason.what());
     halt.unfollowed = true;
     return std::unexpected(std::move(halt));

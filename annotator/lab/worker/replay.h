@@ -19,12 +19,13 @@
 #include "annotator/lab/worker/fates.h"
 #include "annotator/lab/worker/following.h"
 #include "annotator/lab/worker/meter.h"
+#include "annotator/lab/worker/samples.h"
 
 namespace hotlens::lab {
 
 struct Replayed {
-  std::chrono::nanoseconds wall{}, cpu{};
-  std::int64_t start_bytes = 0, peak_bytes = 0;  // of the program's own tensors
+  std::chrono::nanoseconds time{}, wall{}, cpu{};  // see clock.h
+  std::int64_t start_bytes = 0, peak_bytes = 0;    // of the program's own tensors
   std::int64_t minor_faults = 0;
   std::map<std::int64_t, SecondRun> again = {};  // by block
   std::vector<Segment> segments = {};            // where they were wanted
@@ -39,6 +40,12 @@ struct Halt {
   std::vector<Sizes> sizes = {};  // of the tensors that it was given
 };
 
+// An edited program whose literal sizes were followed.
+struct FollowedEdit {
+  std::size_t changed = 0;                        // operators
+  std::chrono::nanoseconds recorded{}, edited{};  // of a step, told from samples of its calls
+};
+
 // Asked between operators; true ends the replay.
 using Stop = std::function<bool()>;
 
@@ -51,8 +58,10 @@ class Replay {
   std::expected<Replayed, Halt> step(std::int64_t batch, Meter& meter, const Stop& stop, std::vector<std::int64_t>* events,
                                      const BlockPlan& plan = {});
 
-  // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on.
-  std::expected<std::size_t, Halt> follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter, const Stop& stop);
+  // One step each of `recorded` and of this program, an edit of it: literal sizes follow the tensors around them from here on. `sampled`:
+  // each different call runs once (samples.h). After an error the sizes of some operators have been followed, those of others not.
+  std::expected<FollowedEdit, Halt> follow(Replay& recorded, const Followed& what, std::int64_t batch, Meter& meter, const Stop& stop,
+                                           bool sampled);
 
   // What was made for batch sizes is let go.
   void forget_batches() { before_.forget_batches(); }
@@ -88,7 +97,8 @@ class Replay {
   std::map<std::size_t, Block> blocks_;  // by the place of their first operator
   Blocks* running_blocks_ = nullptr;     // of the step that runs
   Before before_;
-  Watch watch_;  // of the step that runs; empty: nobody watches
+  Watch watch_;                 // of the step that runs; empty: nobody watches
+  Samples* samples_ = nullptr;  // the same; null: every call runs
 };
 
 // The operator that runs now, for who has to say what a crash was in; empty between replays.

@@ -36,7 +36,7 @@ json error(const Halt& halt) {
 struct StepRequest {
   std::vector<std::int64_t> batches = {};
   std::int64_t rounds = 1, budget_ms = kLongestBudget;
-  bool events = false, edited = false;
+  bool events = false, edited = false, warm = false;
   std::vector<BlockPlan> plans = {};
 };
 
@@ -71,7 +71,8 @@ Result<StepRequest> step_request(const json& request, const Program& program) {
   StepRequest wanted{.rounds = number(request, "rounds", 1, 1, kMostRounds),
                      .budget_ms = number(request, "budget_ms", kLongestBudget, 1, kLongestBudget),
                      .events = is_true(request, "events"),
-                     .edited = is_true(request, "edited")};
+                     .edited = is_true(request, "edited"),
+                     .warm = is_true(request, "warm")};
   const json batches = request.contains("batch") ? request["batch"] : json::array();
   for (const json& batch : batches.is_array() ? batches : json::array({batches})) {
     if (!batch.is_number_integer() || batch.get<std::int64_t>() <= 0) {
@@ -128,6 +129,7 @@ json written(const std::vector<Segment>& segments) {
 
 json replays(const Turn& turn, bool events) {
   json row{{"batch", turn.batch},
+           {"time_ns", numbers(turn.done, [](const Replayed& one) { return one.time.count(); })},
            {"wall_ns", numbers(turn.done, [](const Replayed& one) { return one.wall.count(); })},
            {"cpu_ns", numbers(turn.done, [](const Replayed& one) { return one.cpu.count(); })},
            {"minor_faults", numbers(turn.done, [](const Replayed& one) { return one.minor_faults; })},
@@ -205,15 +207,22 @@ json Requests::follow(const json& request, std::int64_t id) {
                       .attention = numbers_of("attention"),
                       .recorded = request.value("recorded", std::vector<TensorId>())};
   const std::int64_t batch = number(request, "batch", 1, 1, std::numeric_limits<std::int64_t>::max());
-  const auto followed = replays_.back()->follow(*replays_.front(), what, batch, meter_, stop);
-  if (id >= 0 && cancelled_ == id) return error("cancelled", "The request was cancelled.");
-  if (!followed) {
-    return steady_clock::now() > until ? error("budget", "The replay took longer than the time that was given.") : error(followed.error());
+  const bool sampled = is_true(request, "sampled");
+  Program as_loaded = replays_.back()->program();
+  const auto followed = replays_.back()->follow(*replays_.front(), what, batch, meter_, stop, sampled);
+  if (followed) {
+    json answer{{"followed", followed->changed}};
+    if (sampled) answer.update({{"recorded_ns", followed->recorded.count()}, {"edited_ns", followed->edited.count()}});
+    return answer;
   }
-  return {{"followed", *followed}};
+  // The sizes of some operators are others now: whoever asks again begins anew.
+  if (auto again = Replay::prepare(std::move(as_loaded)); again) replays_.back() = *std::move(again);
+  if (id >= 0 && cancelled_ == id) return error("cancelled", "The request was cancelled.");
+  return steady_clock::now() > until ? error("budget", "The replay took longer than the time that was given.") : error(followed.error());
 }
 
-// Sizes and programs take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed.
+// Sizes and programs take turns step by step, so that whatever else the machine does hits all of them. The first step of each is not timed,
+// unless the programs are `warm`.
 json Requests::step(const json& request, std::int64_t id) {
   if (replays_.empty()) return error("usage", "no program is loaded");
   const Result<StepRequest> wanted = step_request(request, replays_.front()->program());
@@ -238,7 +247,7 @@ json Requests::step(const json& request, std::int64_t id) {
     for (const BlockPlan& plan : wanted->plans) turns.push_back({.replay = *replays_.front(), .batch = batch, .plan = plan});
     if (wanted->edited) turns.push_back({.replay = *replays_.back(), .batch = batch, .edited = true});
   }
-  for (std::int64_t round = -1; round < wanted->rounds; ++round) {
+  for (std::int64_t round = wanted->warm ? 0 : -1; round < wanted->rounds; ++round) {
     for (Turn& turn : turns) {
       const bool keeps = wanted->events && round == 0;
       const BlockPlan plan{.checkpointed = turn.plan.checkpointed, .segments = turn.plan.checkpointed && round < 0};
@@ -247,7 +256,7 @@ json Requests::step(const json& request, std::int64_t id) {
       if (!replayed && late && !turn.done.empty()) break;
       if (!replayed && late) return error("budget", "The replay took longer than the time that was given.");
       if (!replayed) return error(replayed.error());
-      if (round < 0) turn.segments = std::move(replayed->segments);
+      if (plan.segments) turn.segments = std::move(replayed->segments);
       if (round >= 0) turn.done.push_back(*std::move(replayed));
     }
     if (late && round >= 0) break;

@@ -13,6 +13,7 @@
 #include "annotator/lab/worker/meter.cpp"
 #include "annotator/lab/worker/replay.cpp"
 #include "annotator/lab/worker/requests.cpp"
+#include "annotator/lab/worker/samples.cpp"
 
 #include <signal.h>
 #include <unistd.h>

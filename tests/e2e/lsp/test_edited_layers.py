@@ -36,11 +36,11 @@ for step in range(60):
 """
 
 
-def until(true: Callable[[], bool], limit: float = LIMIT) -> bool:
+def until(true: Callable[[], bool], limit: float = LIMIT, pause: float = 0.1) -> bool:
     """Whether it came about in that time."""
     end = time.monotonic() + limit
     while not (found := true()) and time.monotonic() < end:
-        time.sleep(0.1)
+        time.sleep(pause)
     return found
 
 
@@ -125,7 +125,7 @@ def profiled(start: Start, tmp_path: Path, script: str) -> Typist:
     client.initialize([tmp_path], {**RICH, "window": messages}, {"python": PYTHON, "profile": {"warmup": 1, "steps": 2}})
     made = Typist(client, tmp_path / "train.py")
     made.profiles()
-    assert until(lambda: made.hint(9) != "")
+    assert until(lambda: made.hint(10) != "")  # the loss and its backward pass
     return made
 
 
@@ -162,6 +162,24 @@ def test_a_file_that_only_holds_numbers_has_the_label_where_somebody_types(start
     assert "Linear(64, 512 → 4096)" in settings.hover(0).replace("\\", "")
     settings.types("WIDTH = 512\n")
     assert until(lambda: "≈" not in settings.hint(0))
+
+
+# Replays of a step of 0.2 s take more than a second.
+def test_a_longer_step_has_a_first_figure_before_it_was_replayed(start: Start, tmp_path: Path) -> None:
+    slow = SCRIPT.replace("512", "4096").replace("256", "4096").replace("range(60)", "range(30)")
+    typist = profiled(start, tmp_path, slow)
+    typist.types(slow.replace("4, 4096", "4, 3500").replace("(4096, 4)", "(3500, 4)"))
+    assert until(lambda: "peak of memory" in typist.hover(3))  # the recorded step was replayed: it is sound
+    told: list[str] = []
+
+    def has_memory() -> bool:
+        told.append(typist.hover(3))
+        return "2700" in told[-1] and "peak of memory" in told[-1]
+
+    typist.types(slow.replace("4, 4096", "4, 2700").replace("(4096, 4)", "(2700, 4)"))
+    assert until(has_memory, pause=0.01)
+    assert any("one call of each kind" in one and "for its memory" in one and "2700" in one for one in told)
+    assert "one call of each kind" not in told[-1] and predicts(typist.hint(3))
 
 
 def test_layers_that_come_and_go_tell_their_time_at_the_line_of_their_constructor(typist: Typist) -> None:

@@ -16,14 +16,14 @@ namespace {
 // Weights of 1,000 bytes are there; a gradient of the same size comes after activations of 100 bytes a sample have gone.
 Replays replays(std::int64_t batch) {
   return {.batch = batch,
-          .wall = {},
+          .times = {},
           .start = Bytes{1000 + 8 * batch},
           .peak = {},
           .events = {100 * batch, 50 * batch, -50 * batch, -100 * batch, 1000, -1000}};
 }
 
-Replays timed(std::vector<Ns> wall) {
-  return {.batch = 8, .wall = std::move(wall), .start = {}, .peak = {}, .events = {}};
+Replays timed(std::vector<Ns> times) {
+  return {.batch = 8, .times = std::move(times), .start = {}, .peak = {}, .events = {}};
 }
 
 }  // namespace
@@ -139,9 +139,9 @@ TEST_CASE("a replay that takes other memory than the script predicts nothing") {
 
 TEST_CASE("answers of the worker are values, broken ones refusals") {
   const auto good =
-      read_replays(json::parse(R"({"replays": [{"batch": 8, "wall_ns": [5, 6], "start_bytes": 1, "peak_bytes": 2, "events": [3]}]})"));
+      read_replays(json::parse(R"({"replays": [{"batch": 8, "time_ns": [5, 6], "start_bytes": 1, "peak_bytes": 2, "events": [3]}]})"));
   REQUIRE(good);
-  CHECK(good->front().wall == std::vector<Ns>{Ns{5}, Ns{6}});
+  CHECK(good->front().times == std::vector<Ns>{Ns{5}, Ns{6}});
   CHECK(good->front().peak == Bytes{2});
   const auto refused = read_replays(json::parse(R"({"error": {"message": "shapes differ", "operator": "aten::mm", "module": "fc"}})"));
   REQUIRE(!refused);

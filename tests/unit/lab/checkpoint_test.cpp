@@ -105,7 +105,7 @@ std::vector<Found> by_trying_all(const StepCosts& costs) {
 
 // What the worker tells of a step with these passes.
 Replays replayed(std::vector<BlockSegment> segments) {
-  Replays made{.batch = 8, .wall = {Ns{100}}, .start = Bytes{10}, .peak = Bytes{50}, .events = {}, .segments = std::move(segments)};
+  Replays made{.batch = 8, .times = {Ns{100}}, .start = Bytes{10}, .peak = Bytes{50}, .events = {}, .segments = std::move(segments)};
   made.again[0] = {.took = {Ns{7}}, .saved = 3};
   return made;
 }
@@ -168,7 +168,7 @@ TEST_CASE("costs are read from passes in the order of the step") {
   CHECK(costs->blocks[0].forward[0][0].net == 30);
   CHECK(costs->blocks[0].forward[0][1].net == 3);
   CHECK(costs->blocks[0].again >= Ns{7} + python_of({{0, {.took = {}, .saved = 3}}}));
-  CHECK(without_second_runs(replayed(line)).wall == std::vector<Ns>{Ns{93}});
+  CHECK(without_second_runs(replayed(line)).times == std::vector<Ns>{Ns{93}});
 
   std::vector<BlockSegment> no_backward = line;
   no_backward.erase(no_backward.begin() + 2);
