@@ -2,7 +2,7 @@
 import type { View } from './address';
 import { NO_BATCH } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
-import type { State } from './state';
+import { NO_FAILURES, type State } from './state';
 import { NO_WHAT_IFS } from './what_if_state';
 
 // The other profile stays known while steps of this one change.
@@ -12,7 +12,7 @@ const forgetBeside = ({ overview }: Beside): Beside => ({ ...NOTHING_BESIDE, ...
 export const forgetStep = (state: State): State => {
   const { lanes: _lanes, details: _details, idle: _idle, arrows: _arrows, note: _note, range: _range, pointed: _pointed, ...rest } = state;
   const beside = forgetBeside(state.beside);
-  return { ...rest, levels: [], beside, breakdowns: {}, failures: {}, search: { ...state.search, at: -1 } };
+  return { ...rest, levels: [], beside, breakdowns: {}, failures: NO_FAILURES, search: { ...state.search, at: -1 } };
 };
 
 export const forgetProfile = (state: State): State => {

@@ -7,7 +7,7 @@ import { withoutPin, withPin, type Pin } from './pins';
 import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } from './reduce_beside';
 import { withRuns } from './runs';
 import { gapOf } from './scale';
-import { isPrefix, samePath, stepOf, type Action, type State } from './state';
+import { isPrefix, NO_FAILURES, samePath, stepOf, type Action, type State } from './state';
 import { whatIfsAfter } from './what_if_state';
 
 // Another step beside the one that it is compared with; not beside itself.
@@ -36,7 +36,7 @@ function withPath(state: State, path: Path, cursor: Cursor | undefined): State {
     view: { ...view, path, zooms: view.zooms.slice(0, levels), ...(cursor === undefined ? {} : { cursor }) },
     levels: state.levels.slice(0, levels),
     beside: { ...state.beside, levels: state.beside.levels.slice(0, levels) },
-    failures: {},
+    failures: NO_FAILURES,
   };
 }
 
@@ -84,8 +84,7 @@ function withProfiles(state: State, profiles: Profiles): State {
   // Who looks at what is current goes on to the next current one, at the same place.
   const follows = known?.current !== undefined && asked === known.current && profiles.current !== known.current;
   const profile = [follows ? undefined : asked, profiles.current, newest?.id].find(exists);
-  const { profiles: _failure, ...failures } = state.failures;
-  const next = { ...rest, profiles, failures };
+  const next = withoutFailure({ ...rest, profiles }, 'profiles');
   if (profile === asked)
     return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: 'The profile was replaced. This is the new one.' } : next;
   const { step, profile: _profile, before, cursor, ...view } = state.view;
@@ -95,7 +94,7 @@ function withProfiles(state: State, profiles: Profiles): State {
     ...(profile === undefined ? {} : { profile }),
   };
   const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
-  if (asked === undefined) return { ...next, failures: {}, view: { ...shown, ...kept } };
+  if (asked === undefined) return { ...next, failures: NO_FAILURES, view: { ...shown, ...kept } };
   const note = follows ? 'A newer profile is here. It is shown now.' : 'The profile that was shown is gone. This is the current one.';
   return { ...forgetProfile(next), view: { ...shown, zooms: [] }, note };
 }
@@ -195,7 +194,7 @@ function changed(state: State, action: Action): State {
       };
     case 'range': {
       const { depth, span } = action;
-      return span === undefined ? withoutRange(state) : { ...state, failures: {}, range: { depth, span } };
+      return span === undefined ? withoutRange(state) : { ...state, failures: NO_FAILURES, range: { depth, span } };
     }
     case 'lanes':
       return { ...state, lanes: action.loaded };
@@ -213,9 +212,8 @@ function changed(state: State, action: Action): State {
         samePath(pointed.path, action.on.path) &&
         pointed.before === action.on.before;
       if (known) return state;
-      if (action.on === undefined) return rest;
-      const { pointed: failure, ...others } = state.failures;
-      return { ...rest, failures: failure === undefined ? state.failures : others, pointed: action.on };
+      if (action.on === undefined) return pointed === undefined ? state : rest;
+      return withoutFailure({ ...rest, pointed: action.on }, 'pointed');
     }
     case 'pointed':
       return state.pointed === undefined ? state : { ...state, pointed: { ...state.pointed, details: action.details } };
@@ -265,7 +263,7 @@ function changed(state: State, action: Action): State {
     case 'close':
       return withPath(state, state.view.path.slice(0, action.depth), cursorAt(state.view.path.slice(0, action.depth + 1)));
     case 'move':
-      return { ...withoutRange(state), failures: {}, view: { ...state.view, cursor: action.cursor } };
+      return { ...withoutRange(state), failures: NO_FAILURES, view: { ...state.view, cursor: action.cursor } };
     case 'go':
       return goAnywhere(state, action);
     case 'zoom': {
@@ -281,7 +279,7 @@ function changed(state: State, action: Action): State {
         view: { ...state.view, unfold: !state.view.unfold },
       };
     case 'search':
-      return { ...state, failures: {}, search: { ...state.search, open: action.open, query: action.query ?? state.search.query } };
+      return { ...state, failures: NO_FAILURES, search: { ...state.search, open: action.open, query: action.query ?? state.search.query } };
     case 'match':
       return { ...state, search: { ...state.search, at: action.at } };
     case 'drill':

@@ -4,7 +4,7 @@ import { besidePath, besideSide, NOTHING_BESIDE, type Beside } from './beside';
 import { forgetProfile, ownCursor, withoutRange } from './forget';
 import type { ProfileSummary, Span } from './messages';
 import { withRuns } from './runs';
-import { samePath, type Action, type State } from './state';
+import { NO_FAILURES, samePath, type Action, type State } from './state';
 
 // Made later, as far as both tell when they were made.
 function isNewer(a: ProfileSummary | undefined, b: ProfileSummary | undefined): boolean {
@@ -39,7 +39,11 @@ export function withBesideLevel(state: State, action: Action & { type: 'beside l
 
 export function withAlone(state: State, alone: boolean): State {
   const { alone: _alone, cursor: _cursor, ...view } = state.view;
-  return { ...state, failures: {}, view: { ...view, ...ownCursor(state.view), zooms: withinShown(state), ...(alone ? { alone } : {}) } };
+  return {
+    ...state,
+    failures: NO_FAILURES,
+    view: { ...view, ...ownCursor(state.view), zooms: withinShown(state), ...(alone ? { alone } : {}) },
+  };
 }
 
 // A view that reached beyond the shown level, where the other one was longer, has no place without it.
@@ -55,6 +59,6 @@ export function withComparison(state: State, action: Action & { type: 'compare' 
   const { before: _before, beforeStep: _step, cursor: _cursor, ...view } = state.view;
   const { before, step } = action;
   const against = before !== undefined ? { before } : step !== undefined && step !== view.step ? { beforeStep: step } : {};
-  const next = { ...withoutRange(state), failures: {}, comparisons: {}, beside: NOTHING_BESIDE, expanded: [] };
+  const next = { ...withoutRange(state), failures: NO_FAILURES, comparisons: {}, beside: NOTHING_BESIDE, expanded: [] };
   return olderBefore({ ...next, view: { ...view, ...ownCursor(state.view), ...against, zooms: withinShown(state) } });
 }

@@ -102,6 +102,8 @@ export interface State {
   readonly leading: boolean; // nobody has chosen anything yet: the page opens what takes most time
 }
 
+export const NO_FAILURES: State['failures'] = {}; // the same one, so that nothing is drawn for it
+
 // The root module's path is "": it is not the same as no module, the whole step.
 export const moduleKey = (module?: string): string => (module === undefined ? '' : `/${module}`);
 export const breakdownKey = (metric: Metric, module?: string): string => `${metric}${moduleKey(module)}`;
@@ -121,7 +123,7 @@ export function initialState(view: View, range?: Chosen, leading = false): State
     whatIfs: NO_WHAT_IFS,
     pinned: {},
     expanded: [],
-    failures: {},
+    failures: NO_FAILURES,
     help: false,
     leading,
   };

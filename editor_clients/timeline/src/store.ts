@@ -20,14 +20,25 @@ export function createStore(initial: State, transport: Transport): Store {
   let width = 0;
   let scheduled = false;
   const listeners: ((state: State, before: State) => void)[] = [];
+  const untold: (readonly [state: State, before: State])[] = [];
   const running = new Set<string>(); // slots
 
   function dispatch(action: Action): void {
     const before = state;
     state = reduce(state, action);
     if (state === before) return;
-    for (const listener of listeners) listener(state, before);
+    untold.push([state, before]);
+    if (untold.length === 1) tell();
     schedule();
+  }
+
+  // In order: what a listener changes is told after what it was told of.
+  function tell(): void {
+    try {
+      for (const [now, before] of untold) for (const listener of listeners) listener(now, before);
+    } finally {
+      untold.length = 0;
+    }
   }
 
   function schedule(): void {

@@ -8,6 +8,8 @@ import type { Overview, Place, Span } from '../messages';
 import { linesOf } from '../point';
 import { reduce } from '../reduce';
 import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state';
+import { createStore } from '../store';
+import type { Transport } from '../transport';
 import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
 const OVERVIEW: Overview = overviewOf(
@@ -522,4 +524,31 @@ test('who chooses idle time is told why once, and no more once something else is
   assert.deepEqual([asked(told), idleUnder(told)?.parts], [[], []]);
   const other = reduce(told, { type: 'move', cursor: { depth: 0, segment: 'a', track: 'gpu', start: 40 } });
   assert.deepEqual([asked(other), idleUnder(other)], [[], undefined]);
+});
+
+test('moving the cursor changes nothing that the breakdown, batch sizes and checkpoints are drawn from', () => {
+  const state = play(opened(), loaded(0, []));
+  const moved = play(state, { type: 'move', cursor: { depth: 0, segment: 'forward' } }, { type: 'search', open: true }, { type: 'point' });
+  for (const key of ['failures', 'breakdowns', 'batch', 'whatIfs', 'comparisons', 'expanded'] as const)
+    assert.equal(moved[key], state[key], key);
+});
+
+test('what a listener changes is told after what it was told of, to every listener in one order', () => {
+  const transport: Transport = {
+    request: () => new Promise(() => undefined),
+    onNotification: () => undefined,
+    onConnection: () => undefined,
+  };
+  const store = createStore(initialState(START), transport);
+  const told: (string | undefined)[] = [];
+  store.subscribe(({ note, help }) => {
+    if (note === 'one' && !help) store.dispatch({ type: 'help', open: true });
+    if (note === 'two') throw new Error('broken');
+  });
+  store.subscribe(({ note, help }) => void told.push(`${note} ${help}`));
+  store.dispatch({ type: 'note', note: 'one' });
+  assert.deepEqual(told, ['one false', 'one true']);
+  assert.throws(() => store.dispatch({ type: 'note', note: 'two' }));
+  store.dispatch({ type: 'note', note: 'three' });
+  assert.equal(told.at(-1), 'three true', 'a listener that fails stops none of what comes later');
 });
