@@ -1,150 +1,17 @@
 // The one function that changes the page's state. Pure.
-import { isRecording, RECORDING, START, type Cursor, type View } from './address';
 import { batchAfter } from './batch_state';
-import { forgetProfile, forgetStep, ownCursor, withoutFailure, withoutRange } from './forget';
-import type { Overview, Path, Profiles } from './messages';
+import { forgetProfile, withoutFailure, withoutRange } from './forget';
 import { withoutPin, withPin, type Pin } from './pins';
+import { withFailure, withLevel, withOverview, withProfiles } from './reduce_answers';
 import { olderBefore, withAlone, withBeside, withBesideLevel, withComparison } from './reduce_beside';
-import { withRuns } from './runs';
-import { gapOf } from './scale';
-import { isPrefix, NO_FAILURES, samePath, stepOf, type Action, type State } from './state';
+import { cursorAt, goAnywhere, showRecording, showStep, startOf, withPath } from './reduce_places';
+import { NO_FAILURES, samePath, type Action, type State } from './state';
 import { whatIfsAfter } from './what_if_state';
-
-// Another step beside the one that it is compared with; not beside itself.
-function showStep(state: State, step: number): State {
-  const { beforeStep, cursor: _cursor, ...view } = state.view;
-  const cursor = isRecording(state.view) ? {} : ownCursor(state.view); // that of the recording stands on steps
-  const kept = beforeStep === undefined || beforeStep === step ? {} : { beforeStep };
-  const comparisons = beforeStep === undefined ? state.comparisons : {};
-  return { ...forgetStep(state), comparisons, view: { ...view, ...cursor, ...kept, step, zooms: [] } };
-}
-
-// From a step: that step is under the cursor.
-function showRecording(state: State): State {
-  const { step, path: _path, cursor: _cursor, beforeStep: _beforeStep, ...view } = state.view;
-  if (step === RECORDING) return state;
-  const cursor = step === undefined ? {} : { cursor: { depth: 0, segment: String(step) } };
-  return { ...forgetStep(state), comparisons: {}, view: { ...view, ...cursor, step: RECORDING, path: [], zooms: [] } };
-}
-
-function withPath(state: State, path: Path, cursor: Cursor | undefined): State {
-  const kept = state.view.path.findIndex((segment, depth) => segment !== path[depth]);
-  const levels = kept < 0 ? Math.min(state.view.path.length, path.length) + 1 : kept + 1;
-  const { cursor: _cursor, ...view } = state.view;
-  return {
-    ...withoutRange(state),
-    view: { ...view, path, zooms: view.zooms.slice(0, levels), ...(cursor === undefined ? {} : { cursor }) },
-    levels: state.levels.slice(0, levels),
-    beside: { ...state.beside, levels: state.beside.levels.slice(0, levels) },
-    failures: NO_FAILURES,
-  };
-}
-
-const cursorAt = (path: Path): Cursor | undefined =>
-  path.length === 0 ? undefined : { depth: path.length - 1, segment: path[path.length - 1]! };
-
-// A block chosen elsewhere: its level is opened, at its whole extent, and the block is under the cursor.
-function goTo(state: State, path: Path): State {
-  const parent = path.slice(0, -1);
-  const keep = isPrefix(parent, state.view.path) ? state.view.path : parent;
-  const next = withPath(state, keep, cursorAt(path));
-  return { ...next, view: { ...next.view, zooms: next.view.zooms.map((zoom, depth) => (depth === parent.length ? undefined : zoom)) } };
-}
-
-function goAnywhere(state: State, action: Action & { type: 'go' }): State {
-  const profile = action.profile ?? state.view.profile;
-  const step = action.step ?? stepOf(state);
-  if (profile === state.view.profile && step === state.view.step) return goTo(state, action.path);
-  if (profile === state.view.profile && step !== undefined)
-    return goTo(showStep({ ...state, view: { ...state.view, path: [] } }, step), action.path);
-  const kept = forgetProfile(state);
-  const view: View = {
-    ...START,
-    ...carried(state.view),
-    ...(profile === undefined ? {} : { profile }),
-    ...(step === undefined ? {} : { step }),
-  };
-  return goTo({ ...kept, view }, action.path);
-}
-
-// Another run under the same name.
-function isReplaced(before: Profiles | undefined, now: Profiles, id: string | undefined): boolean {
-  const [old, fresh] = [before, now].map((each) => each?.profiles.find((profile) => profile.id === id));
-  if (old === undefined || fresh === undefined) return false;
-  const rewritten = fresh.written !== undefined && old.written !== fresh.written; // what is gone stays as it was read
-  return rewritten || old.created !== fresh.created || old.stepNs !== fresh.stepNs;
-}
-
-// The profile that was asked for if it is still there, else the current one, else the newest.
-function withProfiles(state: State, profiles: Profiles): State {
-  const exists = (id: string | undefined): id is string => profiles.profiles.some((each) => each.id === id);
-  const [newest] = profiles.profiles;
-  const asked = state.view.profile;
-  const { known, ...rest } = state;
-  // Who looks at what is current goes on to the next current one, at the same place.
-  const follows = known?.current !== undefined && asked === known.current && profiles.current !== known.current;
-  const profile = [follows ? undefined : asked, profiles.current, newest?.id].find(exists);
-  const next = withoutFailure({ ...rest, profiles }, 'profiles');
-  if (profile === asked)
-    return isReplaced(known, profiles, asked) ? { ...forgetProfile(next), note: 'The profile was replaced. This is the new one.' } : next;
-  const { step, profile: _profile, before, cursor, ...view } = state.view;
-  const shown: View = {
-    ...view,
-    ...(exists(before) && cursor !== undefined ? { cursor } : ownCursor(state.view)),
-    ...(profile === undefined ? {} : { profile }),
-  };
-  const kept = { ...(step === undefined ? {} : { step }), ...(exists(before) ? { before } : {}) };
-  if (asked === undefined) return { ...next, failures: NO_FAILURES, view: { ...shown, ...kept } };
-  const note = follows ? 'A newer profile is here. It is shown now.' : 'The profile that was shown is gone. This is the current one.';
-  return { ...forgetProfile(next), view: { ...shown, zooms: [] }, note };
-}
-
-// The first answers tell which profile and step they are about; later ones about another one come too late.
-const fits = (known: string | number | undefined, told: string | number): boolean => known === undefined || known === told;
-
-function withOverview(state: State, overview: Overview): State {
-  const { profile, step } = state.view;
-  const { id } = overview.profile;
-  if (!fits(profile, id)) return state;
-  const known = step !== undefined && step < overview.steps.length;
-  return { ...state, overview, view: { ...state.view, profile: id, step: known ? step : overview.representative } };
-}
-
-// An answer that nobody waits for any more (another step, a level that was closed) changes nothing.
-function withLevel(state: State, action: Action & { type: 'level' }): State {
-  const { depth, whole } = action;
-  const { profile, step, path } = action.loaded.level;
-  const { view } = state;
-  const wanted = fits(view.step, step) && fits(view.profile, profile) && action.loaded.unfold === view.unfold;
-  if (!wanted || !samePath(path, view.path.slice(0, depth)) || depth > view.path.length) return state;
-  const loaded = { ...action.loaded, level: withRuns(action.loaded.level) };
-  const levels = state.levels.slice();
-  levels[depth] = { ...levels[depth], ...(whole ? { whole: loaded, gap: gapOf(loaded.level) } : { part: loaded }) };
-  const shown = view.profile === profile && view.step === step ? view : { ...view, profile, step };
-  return { ...state, view: shown, levels: Array.from(levels) };
-}
-
-// A path from an old address may lead nowhere: the deepest level that exists is shown. Without an overview it is the profile that is gone.
-function withFailure(state: State, action: Action & { type: 'failed' }): State {
-  const { slot, message, gone, depth } = action;
-  if (gone && depth !== undefined && depth > 0 && state.overview !== undefined) {
-    const parent = withPath(state, state.view.path.slice(0, depth - 1), undefined);
-    return { ...parent, note: 'A block of this address does not exist in this step. The level above it is shown.' };
-  }
-  return { ...state, failures: { ...state.failures, [slot]: message } };
-}
 
 function withPins(state: State, pins: readonly Pin[]): State {
   const { pins: _pins, ...view } = state.view;
   return { ...state, view: pins.length === 0 ? view : { ...view, pins } };
 }
-
-// What stays of a view when another profile is shown.
-const carried = ({ unfold, lanes, pins }: View): Pick<View, 'unfold' | 'lanes' | 'pins'> => ({
-  unfold,
-  ...(lanes === undefined ? {} : { lanes }),
-  ...(pins === undefined ? {} : { pins }),
-});
 
 // What a person does; answers, and what the page does by itself, leave it free to go on.
 const CHOICES: ReadonlySet<Action['type']> = new Set<Action['type']>([
@@ -244,14 +111,7 @@ function changed(state: State, action: Action): State {
     case 'note':
       return { ...state, note: action.note };
     case 'show profile':
-      return {
-        ...forgetProfile(state),
-        view: {
-          ...START,
-          profile: action.profile,
-          ...carried(state.view),
-        },
-      };
+      return { ...forgetProfile(state), view: startOf(state.view, action.profile) };
     case 'show step':
       return showStep(state, action.step);
     case 'show recording':
