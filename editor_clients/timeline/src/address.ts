@@ -1,5 +1,6 @@
 // What a reload or a re-opened panel restores: profile, step, open path, selected block, zooms. Written as the fragment of the page's address,
 // `#profile=…&step=…&path=…&from=…&to=…`; a webview keeps the same text as its state.
+import type { SomeView } from './in_state';
 import type { Path, Span } from './messages';
 import { decodePath, encodePath, readPins, writePin, type Pin } from './pins';
 
@@ -36,7 +37,7 @@ export interface Chosen {
 // In place of a step: the level above the steps.
 export const RECORDING = -1;
 
-export const isRecording = ({ step }: Pick<View, 'step'>): boolean => step === RECORDING;
+export const isRecording = ({ step }: SomeView<'step'>): boolean => step === RECORDING;
 
 export const START: View = { path: [], zooms: [], unfold: false };
 

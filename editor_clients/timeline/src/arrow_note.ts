@@ -1,9 +1,9 @@
 // The line below a level about the launches of the selected block.
 import { time } from './format';
-import type { State } from './state';
+import type { InState } from './in_state';
 
 // What the launches of the selected block say: how long the device let them wait.
-export function arrowNote(state: State): string {
+export function arrowNote(state: InState<'arrows'>): string {
   const arrows = state.arrows?.arrows ?? [];
   if (arrows.length === 0) return '';
   const delays = arrows.map(({ delay }) => delay).sort((a, b) => a - b);

@@ -26,7 +26,7 @@ function invitation(sizes: BatchSizes, said: string | undefined, commands: Batch
   if (sizes.predict === 'running') return [element('span', { class: 'dim', text: 'predicting other batch sizes …' })];
   if (sizes.predict === 'offered') {
     const title = 'replays the recorded step at other sizes; a script that was recorded at one size alone runs once more first';
-    return [button('Predict other batch sizes', title, commands.predict, 'action'), ...told];
+    return [button('Predict other batch sizes', title, () => commands.predict(sizes.profile), 'action'), ...told];
   }
   if (sizes.why !== undefined) return told;
   const lines = sizes.commands.map((text) => copiedText(text, commands.copy));

@@ -2,32 +2,28 @@
 import type { BatchPlace } from './batch_messages';
 import { placeWords } from './batch_words';
 import { copyText } from './clipboard';
-import type { Store } from './store';
-import type { Transport } from './transport';
+import type { Ways } from './ways';
 
 export interface BatchCommands {
   readonly choose: (size: number | undefined) => void; // nothing: the measured one
-  readonly predict: () => void;
+  readonly predict: (profile: string) => void;
   readonly set: (place: BatchPlace, was: number, size: number) => void;
   readonly copy: (text: string) => void;
 }
 
-export function createBatchCommands(store: Store, transport: Transport): BatchCommands {
-  const say = (text: string, done = false): void => store.dispatch({ type: 'batch size said', text, ...(done ? { done } : {}) });
+export function createBatchCommands({ dispatch, request }: Pick<Ways, 'dispatch' | 'request'>): BatchCommands {
+  const say = (text: string, done = false): void => dispatch({ type: 'batch size said', text, ...(done ? { done } : {}) });
   const failed = (error: unknown): void => say(error instanceof Error ? error.message : String(error));
 
-  function predict(): void {
-    const { profile } = store.get().view;
+  function predict(profile: string): void {
     say('starting …');
-    transport
-      .request('hotlens/timeline/predict', profile === undefined ? {} : { profile })
+    request('hotlens/timeline/predict', { profile })
       .then(({ started, message }) => started || say(message ?? 'Nothing was started.'))
       .catch(failed);
   }
 
   function set(place: BatchPlace, was: number, size: number): void {
-    transport
-      .request('hotlens/timeline/setBatchSize', { file: place.file, was, batchSize: size })
+    request('hotlens/timeline/setBatchSize', { file: place.file, was, batchSize: size })
       .then(({ applied, message }) =>
         applied
           ? say(`${placeWords(place)} sets ${size} now; undo in the editor takes it back. Profile again to measure it.`, true)
@@ -37,7 +33,7 @@ export function createBatchCommands(store: Store, transport: Transport): BatchCo
   }
 
   return {
-    choose: (size) => store.dispatch({ type: 'choose batch size', ...(size === undefined ? {} : { size }) }),
+    choose: (size) => dispatch({ type: 'choose batch size', ...(size === undefined ? {} : { size }) }),
     predict,
     set,
     copy: (text) => copyText(text, say),

@@ -1,8 +1,9 @@
 // The timeline that the shown one is compared with, drawn above it: the older of two profiles, or another step of the same. Its times are moved
 // so that each level begins where the shown one's does: one axis is for both. Pure.
-import { isRecording, type View } from './address';
+import { isRecording } from './address';
+import type { InState, InView, SomeView } from './in_state';
 import type { Counterpart, Details, Level, Overview, Path, Span } from './messages';
-import type { LevelData, State } from './state';
+import type { LevelData } from './state';
 
 export interface Beside {
   readonly overview?: Overview; // of the other profile, where there is one
@@ -13,10 +14,15 @@ export interface Beside {
 
 export const NOTHING_BESIDE: Beside = { levels: [], counterparts: {} };
 
-export const isComparing = ({ before, beforeStep }: View): boolean => before !== undefined || beforeStep !== undefined;
+type Drawn = 'step' | 'before' | 'beforeStep' | 'alone'; // what says which timelines are
+export type Sides = InState<'overview' | 'beside'> & InView<'profile' | Drawn>;
+export type Axes = InState<'levels' | 'beside'> & InView<Drawn>;
+
+export const isComparing = ({ before, beforeStep }: SomeView<'before' | 'beforeStep'>): boolean =>
+  before !== undefined || beforeStep !== undefined;
 
 // Whether both timelines are drawn.
-export const isBeside = (view: View): boolean => isComparing(view) && view.alone !== true && !isRecording(view);
+export const isBeside = (view: SomeView<Drawn>): boolean => isComparing(view) && view.alone !== true && !isRecording(view);
 
 // A step of a profile, as far as it is known.
 export interface Side {
@@ -25,14 +31,14 @@ export interface Side {
   readonly overview: Overview;
 }
 
-export function shownSide({ view, overview }: State): Side | undefined {
+export function shownSide({ view, overview }: InState<'overview'> & InView<'profile' | 'step'>): Side | undefined {
   const { profile, step } = view;
   return profile === undefined || step === undefined || overview === undefined || isRecording(view)
     ? undefined
     : { profile, step, overview };
 }
 
-export function besideSide(state: State): Side | undefined {
+export function besideSide(state: Sides): Side | undefined {
   const { view, overview, beside } = state;
   if (!isBeside(view)) return undefined;
   if (view.beforeStep !== undefined) {
@@ -45,15 +51,15 @@ export function besideSide(state: State): Side | undefined {
 }
 
 // The side that a block of the upper or the lower timeline is of.
-export const sideOf = (state: State, before: boolean): Side | undefined => (before ? besideSide(state) : shownSide(state));
+export const sideOf = (state: Sides, before: boolean): Side | undefined => (before ? besideSide(state) : shownSide(state));
 
 export const counterpartKey = (path: Path, before: boolean): string => JSON.stringify([before, ...path]);
 
-export const counterpartOf = ({ beside }: State, path: Path, before: boolean): Counterpart | undefined =>
+export const counterpartOf = ({ beside }: InState<'beside'>, path: Path, before: boolean): Counterpart | undefined =>
   beside.counterparts[counterpartKey(path, before)];
 
 // The path of an open level there; undefined while it is not known, null where there is none.
-export function besidePath(state: State, depth: number): Path | null | undefined {
+export function besidePath(state: InState<'beside'> & InView<'path'>, depth: number): Path | null | undefined {
   if (depth === 0) return [];
   const counterpart = counterpartOf(state, state.view.path.slice(0, depth), false);
   return counterpart === undefined ? undefined : (counterpart.path ?? null);
@@ -65,18 +71,18 @@ const originOf = ({ path, extent }: Level): number => (path.length === 0 ? 0 : e
 const wholeOf = (data: LevelData | undefined): Level | undefined => data?.whole?.level;
 
 // What is added to a time of the upper level to have the same moment on the axis of the lower one.
-export function shiftAt({ levels, beside }: State, depth: number): number {
+export function shiftAt({ levels, beside }: InState<'levels' | 'beside'>, depth: number): number {
   const [after, before] = [wholeOf(levels[depth]), wholeOf(beside.levels[depth])];
   return after === undefined || before === undefined ? 0 : originOf(after) - originOf(before);
 }
 
-export const originAt = ({ levels }: State, depth: number): number => {
+export const originAt = ({ levels }: InState<'levels'>, depth: number): number => {
   const level = wholeOf(levels[depth]);
   return level === undefined ? 0 : originOf(level);
 };
 
 // Of one level, or of both that share an axis.
-export function extentAt(state: State, depth: number): Span | undefined {
+export function extentAt(state: Axes, depth: number): Span | undefined {
   const after = wholeOf(state.levels[depth])?.extent;
   const before = isBeside(state.view) ? wholeOf(state.beside.levels[depth])?.extent : undefined;
   if (after === undefined || before === undefined) return after;

@@ -1,14 +1,15 @@
 // Time and memory over the same tree of modules, as two icicles: the rows of one module, and below each its own rows. A click drills down in
 // both; the line of a row is one click further.
 import { isRecording } from './address';
-import type { Commands } from './commands';
 import { button, element } from './dom';
 import { bytes, percent, spoken, time } from './format';
+import type { InState, InView } from './in_state';
 import type { Breakdown, BreakdownRow, Metric, PeakMoment } from './messages';
+import { METRICS } from './needs';
 import { blend, parseColour, stageColour, textOn, type Colours } from './palette';
 import { pointsAt } from './point';
-import { breakdownKey, type State } from './state';
-import type { Store } from './store';
+import type { Reveal } from './reveal';
+import { breakdownKey, type Dispatch, type Drill } from './state';
 
 const NARROW = 0.004; // of the bar: narrower rows are drawn together as the rest
 const MOST_PATH = 28; // characters of a module's path: its end tells it from its like
@@ -82,36 +83,33 @@ function slice({ row, left, width }: Slice, look: Look, press: (row: BreakdownRo
   );
 }
 
-function bars(top: Breakdown, look: Look, state: State, store: Store, commands: Commands): HTMLElement[] {
-  const whole = top.rows.reduce((sum, { value }) => sum + Math.max(0, value), 0);
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+type Rows = InState<'breakdowns' | 'drill'>;
+
+function bars(top: Breakdown, look: Look, state: Rows, dispatch: Dispatch, reveal: Reveal): HTMLElement[] {
+  const whole = sumOf(top.rows.map(({ value }) => Math.max(0, value)));
   const press = (row: BreakdownRow): void => {
     if (row.children > 0 && row.module !== undefined)
-      store.dispatch({ type: 'drill', drill: [...state.drill, { label: row.label, module: row.module }] });
-    if (row.path !== undefined) store.dispatch({ type: 'go', path: row.path });
-    else if (row.file !== undefined) commands.reveal({ file: row.file, line: row.line ?? 0 });
+      dispatch({ type: 'drill', drill: [...state.drill, { label: row.label, module: row.module }] });
+    if (row.path !== undefined) dispatch({ type: 'go', path: row.path });
+    else if (row.file !== undefined) reveal({ file: row.file, line: row.line ?? 0 });
   };
   const upper = layoutSlices(top.rows, whole, 0, 1);
   const lower = upper.flatMap(({ row, left, width }) => {
     const inner = row?.module === undefined ? undefined : state.breakdowns[breakdownKey(look.metric, row.module)];
-    return inner === undefined || row === undefined
-      ? []
-      : layoutSlices(
-          inner.rows,
-          Math.max(
-            row.value,
-            inner.rows.reduce((sum, { value }) => sum + value, 0),
-          ),
-          left,
-          width,
-        );
+    if (inner === undefined || row === undefined) return [];
+    return layoutSlices(inner.rows, Math.max(row.value, sumOf(inner.rows.map(({ value }) => value))), left, width);
   });
   const draw = (slices: readonly Slice[]): HTMLElement =>
     element('div', { class: 'slices' }, ...slices.map((each) => slice(each, look, press)));
   return [draw(upper), draw(lower)];
 }
 
+type Titled = InState<'overview' | 'drill'> & InView<'step'>;
+
 // Beside the whole recording it is of the usual step.
-function timeTitle({ rows }: Breakdown, { view, overview }: State): string {
+function timeTitle({ rows }: Breakdown, { view, overview }: Titled): string {
   const of = isRecording(view) ? ` in step ${overview?.steps[overview.representative]?.index ?? ''}` : '';
   return (rows.some(({ kind }) => kind === 'module') ? 'Time by module' : 'Time by stage') + of;
 }
@@ -123,10 +121,10 @@ export function peakWords({ stage, module, time: at }: PeakMoment): string {
   return `in ${spoken(stage)}${where}${at === undefined ? '' : `, ${time(at)} after the step began`}`;
 }
 
-function memoryTitle({ total }: Breakdown, state: State): string {
-  const { memoryPeak: peak, memoryCapacity: capacity } = state.overview ?? {};
+function memoryTitle({ total }: Breakdown, { overview, drill }: Titled): string {
+  const { memoryPeak: peak, memoryCapacity: capacity } = overview ?? {};
   if (peak === undefined) return `Memory between steps — ${bytes(total)}`;
-  const of = capacity === undefined || state.drill.length > 0 ? '' : ` of ${bytes(capacity)}`; // of an opened row the crumbs say the name
+  const of = capacity === undefined || drill.length > 0 ? '' : ` of ${bytes(capacity)}`; // of an opened row the crumbs say the name
   return `Memory at the peak — ${bytes(total)}${of}`;
 }
 
@@ -152,37 +150,38 @@ function memoryLegend({ rows }: Breakdown, colours: Colours): HTMLElement {
   return element('div', { class: 'legend', attributes: { 'aria-label': 'parts of memory' } }, ...partsOf(rows).map(key));
 }
 
-const title = (metric: Metric, breakdown: Breakdown, state: State): string =>
+const title = (metric: Metric, breakdown: Breakdown, state: Titled): string =>
   metric === 'time' ? `${timeTitle(breakdown, state)} — ${time(breakdown.total)}` : memoryTitle(breakdown, state);
 
 // When the peak is: it leads to the module that ran then.
-function peakMoment(metric: Metric, state: State, store: Store): HTMLElement[] {
-  const at = state.overview?.memoryPeakAt;
-  if (metric !== 'memory' || at === undefined) return [];
+function peakMoment(at: PeakMoment | undefined, dispatch: Dispatch): HTMLElement[] {
+  if (at === undefined) return [];
   const { path } = at;
   const text = peakWords(at);
   return [
     path === undefined
       ? element('span', { class: 'dim', text })
-      : button(text, `${at.module ?? ''}\nshow what ran when most memory was held`, () => store.dispatch({ type: 'go', path })),
+      : button(text, `${at.module ?? ''}\nshow what ran when most memory was held`, () => dispatch({ type: 'go', path })),
   ];
 }
 
-function crumbs(state: State, store: Store): HTMLElement[] {
-  if (state.drill.length === 0) return [];
-  const steps = [{ label: 'all' }, ...state.drill];
+function crumbs(drill: readonly Drill[], dispatch: Dispatch): HTMLElement[] {
+  if (drill.length === 0) return [];
+  const steps = [{ label: 'all' }, ...drill];
   return [
     element(
       'nav',
       { class: 'crumbs', attributes: { 'aria-label': 'opened rows' } },
       ...steps.map(({ label }, depth) =>
-        button(label, "show this row's parts", () => store.dispatch({ type: 'drill', drill: state.drill.slice(0, depth) })),
+        button(label, "show this row's parts", () => dispatch({ type: 'drill', drill: drill.slice(0, depth) })),
       ),
     ),
   ];
 }
 
-function chart(metric: Metric, state: State, store: Store, commands: Commands, colours: Colours): HTMLElement {
+type Charted = Rows & Titled & InState<'failures'>;
+
+function chart(metric: Metric, state: Charted, colours: Colours, dispatch: Dispatch, reveal: Reveal): HTMLElement {
   const key = breakdownKey(metric, state.drill.at(-1)?.module);
   const breakdown = state.breakdowns[key];
   const failure = state.failures[`breakdown ${key}`];
@@ -192,8 +191,8 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
     'h2',
     {},
     known ? title(metric, breakdown, state) : metric === 'time' ? 'Time by module' : 'Memory',
-    ...(known ? peakMoment(metric, state, store) : []),
-    ...crumbs(state, store),
+    ...(known && metric === 'memory' ? peakMoment(state.overview?.memoryPeakAt, dispatch) : []),
+    ...crumbs(state.drill, dispatch),
   );
   if (failure !== undefined) return element('section', {}, heading, element('p', { class: 'dim', text: failure }));
   if (breakdown === undefined) return element('section', {}, heading, element('div', { class: 'skeleton' }));
@@ -203,10 +202,8 @@ function chart(metric: Metric, state: State, store: Store, commands: Commands, c
     return element('section', {}, heading, element('p', { class: 'dim', text: missing }));
   }
   const legend = metric === 'memory' ? [memoryLegend(breakdown, colours)] : [];
-  return element('section', {}, heading, ...bars(breakdown, { metric, total, colours }, state, store, commands), ...legend);
+  return element('section', {}, heading, ...bars(breakdown, { metric, total, colours }, state, dispatch, reveal), ...legend);
 }
 
-export const renderBreakdown = (state: State, store: Store, commands: Commands, colours: Colours): HTMLElement[] => [
-  chart('time', state, store, commands, colours),
-  chart('memory', state, store, commands, colours),
-];
+export const renderBreakdown = (state: Charted, colours: Colours, dispatch: Dispatch, reveal: Reveal): HTMLElement[] =>
+  METRICS.map((metric) => chart(metric, state, colours, dispatch, reveal));

@@ -1,6 +1,6 @@
 // What the panel says of the exchanges between processes below a block.
 import { counted } from './columns';
-import { element } from './dom';
+import { element, tableRow } from './dom';
 import { bytes, exact, percent, time } from './format';
 import type { Collective } from './messages';
 
@@ -22,7 +22,7 @@ const TIP = 'of all calls together; the time holds the waiting for other process
 function collectiveRow(each: Collective): HTMLElement {
   const lines = collectiveWords(each).map((text) => element('div', { class: 'dim', text }));
   const name = element('td', {}, element('div', { text: counted(each.operation, each.calls) }), ...lines);
-  return element('tr', { title: `group ${each.group}, ${exact(each.time)}\n${TIP}` }, name, element('td', { text: time(each.time) }));
+  return tableRow({ title: `group ${each.group}, ${exact(each.time)}\n${TIP}` }, name, time(each.time));
 }
 
 export function collectivesPart(collectives: readonly Collective[] | undefined): HTMLElement[] {

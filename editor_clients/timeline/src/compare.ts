@@ -1,10 +1,10 @@
 // Two profiles side by side, aligned by module: what became faster, slower, new or gone, beyond the noise of the steps.
-import { button, element } from './dom';
+import { button, element, tableRow } from './dom';
 import { percent, signedTime, spoken, time, toldApart } from './format';
+import type { InState, InView } from './in_state';
 import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './messages';
 import { pointsAt } from './point';
-import { moduleKey, type State } from './state';
-import type { Store } from './store';
+import { moduleKey, type Dispatch } from './state';
 
 export const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
 
@@ -36,20 +36,21 @@ function bar(kind: string, value: number | undefined, most: number): HTMLElement
   return element('span', { class: `pair ${kind}`, style: { width: `${width.toFixed(2)}%` } });
 }
 
-function row(each: CompareRow, depth: number, most: number, state: State, store: Store): HTMLElement[] {
+type Rows = InState<'comparisons' | 'expanded'>;
+
+function row(each: CompareRow, depth: number, most: number, state: Rows, dispatch: Dispatch): HTMLElement[] {
   const { module } = each;
   const open = module !== undefined && state.expanded.includes(module);
   const expands = module !== undefined && each.children > 0;
   const toggle = expands
-    ? button(open ? '▾' : '▸', open ? 'hide its parts' : 'show its parts', () => store.dispatch({ type: 'expand', module }), 'toggle')
+    ? button(open ? '▾' : '▸', open ? 'hide its parts' : 'show its parts', () => dispatch({ type: 'expand', module }), 'toggle')
     : element('span', { class: 'toggle' });
   const { path } = each;
   const name =
     path === undefined
       ? element('span', { text: nameOfRow(each) })
-      : button(nameOfRow(each), 'show this module in the levels', () => store.dispatch({ type: 'go', path }));
-  const line = element(
-    'tr',
+      : button(nameOfRow(each), 'show this module in the levels', () => dispatch({ type: 'go', path }));
+  const line = tableRow(
     { class: `change ${each.change}`, title: each.noise === undefined ? (module ?? '') : `${module}: noise ±${time(each.noise)}` },
     element(
       'td',
@@ -58,14 +59,14 @@ function row(each: CompareRow, depth: number, most: number, state: State, store:
       name,
       element('span', { class: 'dim', text: module === '' || each.class === undefined ? '' : ` ${each.class}` }),
     ),
-    element('td', { text: each.before === undefined ? '' : time(each.before) }),
-    element('td', { text: each.after === undefined ? '' : time(each.after) }),
-    element('td', { text: `${SIGNS[each.change] ?? ''} ${changeText(each)}` }),
+    each.before === undefined ? '' : time(each.before),
+    each.after === undefined ? '' : time(each.after),
+    `${SIGNS[each.change] ?? ''} ${changeText(each)}`,
     element('td', { class: 'pairs' }, bar('before', each.before, most), bar('after', each.after, most)),
   );
   if (path !== undefined) pointsAt(line, { path });
   const parts = open ? sorted(state.comparisons[moduleKey(module)]?.rows ?? []) : [];
-  return [line, ...parts.flatMap((part) => row(part, depth + 1, most, state, store))];
+  return [line, ...parts.flatMap((part) => row(part, depth + 1, most, state, dispatch))];
 }
 
 // What all of it comes to: the first question of who compares.
@@ -74,25 +75,25 @@ function wholeStep({ step, before }: Comparison): HTMLElement[] {
   const texts = ['the step', time(step.before), time(step.after), `${SIGNS[step.change] ?? ''} ${changeText(step)}`, ''];
   const of = before.step === undefined ? 'all steps, idle time included' : 'wall time';
   const title = step.noise === undefined ? of : `${of}: noise ±${time(step.noise)}`;
-  return [element('tr', { class: `whole ${step.change}`, title }, ...texts.map((text) => element('td', { text })))];
+  return [tableRow({ class: `whole ${step.change}`, title }, ...texts)];
 }
 
 // Steps are told by the script's count.
-function sides({ before, after }: Comparison, state: State): string {
-  const stepOf = (side: ComparedSide): string => `step ${state.overview?.steps[side.step ?? -1]?.index ?? side.step}`;
+function sides({ before, after }: Comparison, { overview }: InState<'overview'>): string {
+  const stepOf = (side: ComparedSide): string => `step ${overview?.steps[side.step ?? -1]?.index ?? side.step}`;
   const [older, newer] = toldApart(before, after);
   if (before.step === undefined) return `Before: ${older} · after: ${newer} `;
   return `${stepOf(after)} (after) against ${stepOf(before)} (before) `;
 }
 
-export function renderCompare(state: State, store: Store): HTMLElement[] {
+export function renderCompare(state: Rows & InState<'overview' | 'failures'> & InView<'alone'>, dispatch: Dispatch): HTMLElement[] {
   const failure = state.failures['compare '];
   const top = state.comparisons[moduleKey()];
   const alone = state.view.alone === true;
   const drawn = button(alone ? 'both timelines' : 'one timeline', `draw ${alone ? 'both timelines' : 'the newer one alone'} (b)`, () =>
-    store.dispatch({ type: 'alone', alone: !alone }),
+    dispatch({ type: 'alone', alone: !alone }),
   );
-  const close = button('close', 'show time and memory again', () => store.dispatch({ type: 'compare' }));
+  const close = button('close', 'show time and memory again', () => dispatch({ type: 'compare' }));
   if (failure !== undefined) return [element('h2', {}, 'Compare', close), element('p', { class: 'error', text: failure })];
   if (top === undefined) return [element('h2', {}, 'Compare', close), element('div', { class: 'skeleton' })];
   const most = Math.max(1, ...top.rows.flatMap(({ before, after }) => [before ?? 0, after ?? 0]));
@@ -109,7 +110,7 @@ export function renderCompare(state: State, store: Store): HTMLElement[] {
         { class: 'compare' },
         element('tr', {}, ...head),
         ...wholeStep(top),
-        ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, store)),
+        ...sorted(top.rows).flatMap((each) => row(each, 0, most, state, dispatch)),
       ),
     ),
   ];

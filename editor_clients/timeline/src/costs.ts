@@ -1,7 +1,8 @@
 // The panel's tables of arithmetic by unique arguments, and of what would shorten the step.
-import { element } from './dom';
+import { element, tableRow } from './dom';
 import { exact, percent, rate, time } from './format';
 import type { Details, OperatorCost } from './messages';
+import { table, type Row } from './panel';
 
 const MOST_COSTS = 8;
 const MOST_CAUSES = 5;
@@ -17,8 +18,7 @@ export const costWords = ({
 ];
 
 const costRow = ({ name, shapes, type, calls, time: ns, ...reached }: OperatorCost): HTMLElement =>
-  element(
-    'tr',
+  tableRow(
     { title: [name, shapes, exact(ns)].join('\n') },
     element(
       'td',
@@ -27,7 +27,7 @@ const costRow = ({ name, shapes, type, calls, time: ns, ...reached }: OperatorCo
       element('div', { class: 'dim', text: shapes }),
     ),
     element('td', { class: 'dim' }, ...costWords(reached).map((text) => element('div', { text }))),
-    element('td', { text: time(ns) }),
+    time(ns),
   );
 
 const roofWords = (roof: Details['roof']): string =>
@@ -49,16 +49,6 @@ export function shortensPart(shortens: Details['shortens'] = []): HTMLElement[] 
   const whole = shortens.reduce((sum, each) => sum + each.time, 0);
   const rows = shortens
     .slice(0, MOST_CAUSES)
-    .map(({ what, time: ns }) =>
-      element(
-        'tr',
-        { title: exact(ns) },
-        element('td', { text: what }),
-        element('td', { text: `${time(ns)}  ${percent(ns / whole)} of the step` }),
-      ),
-    );
-  return [
-    element('h2', { text: 'On the critical path: what would shorten the step' }),
-    element('table', { class: 'times spent' }, ...rows),
-  ];
+    .map(({ what, time: ns }): Row => [what, `${time(ns)}  ${percent(ns / whole)} of the step`, exact(ns)]);
+  return [element('h2', { text: 'On the critical path: what would shorten the step' }), table(rows, 'times spent')];
 }

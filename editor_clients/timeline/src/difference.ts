@@ -1,12 +1,15 @@
 // How the selected block differs between the two timelines: as they are drawn, and over all steps as `hotlens diff` judges it.
-import { besideSide, counterpartOf, isBeside, shownSide, sideOf } from './beside';
+import { besideSide, counterpartOf, isBeside, shownSide, sideOf, type Sides } from './beside';
 import { shortName } from './columns';
 import { changeText, shareWords, SIGNS } from './compare';
-import { element } from './dom';
+import { element, tableRow } from './dom';
 import { exact, signedTime, time } from './format';
+import type { InState, InView } from './in_state';
 import type { Details, Judged } from './messages';
 import { isAbout } from './need';
-import { selectedPath, type State } from './state';
+import { selectedPath } from './state';
+
+export type Selected = Sides & InState<'details'> & InView<'path' | 'cursor'>;
 
 export interface Difference {
   readonly name: string;
@@ -25,13 +28,13 @@ function measured(one: Details, other: Details | undefined): { readonly measure:
     : { measure: 'CPU total', of: ({ times }) => times.cpuTotal ?? 0 };
 }
 
-function ofWholes(state: State): Pick<Difference, 'name' | 'measure' | 'before' | 'after'> {
+function ofWholes(state: Sides): Pick<Difference, 'name' | 'measure' | 'before' | 'after'> {
   const [before, after] = [besideSide(state), shownSide(state)].map((side) => side?.overview.steps[side.step]?.wall);
   return { name: 'the step', measure: 'wall time', ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
 }
 
 // Nothing while one timeline is shown, and until both sides are known.
-export function differenceOf(state: State): Difference | undefined {
+export function differenceOf(state: Selected): Difference | undefined {
   const { view, details, beside } = state;
   const upper = view.cursor?.before !== undefined;
   const path = view.cursor === undefined ? [] : selectedPath(view);
@@ -100,14 +103,8 @@ export function shortDifference(difference: Difference | undefined): string {
 function row(name: string, before: number | undefined, after: number | undefined, change: string, kind = ''): HTMLElement {
   const cell = (ns: number | undefined): HTMLElement =>
     element('td', { text: ns === undefined ? '–' : time(ns), title: ns === undefined ? 'no such block' : exact(ns) });
-  return element(
-    'tr',
-    { class: `change ${kind}` },
-    element('td', { text: name }),
-    cell(before),
-    cell(after),
-    element('td', { text: change.replace(/ (?!\()/g, '\u00a0') }), // a time and its unit stay on one line
-  );
+  const held = change.replace(/ (?!\()/g, '\u00a0'); // a time and its unit stay on one line
+  return tableRow({ class: `change ${kind}` }, name, cell(before), cell(after), held);
 }
 
 function judgedRow(judged: Judged, ofSteps: boolean): HTMLElement {
@@ -126,7 +123,7 @@ function verdictOf({ change, noise, made }: Judged, ofSteps: boolean): string {
   return `${who}: ${words}.${otherwise}`;
 }
 
-export function differencePart(state: State): HTMLElement[] {
+export function differencePart(state: Selected): HTMLElement[] {
   const difference = differenceOf(state);
   if (difference === undefined) return [];
   const { before, after, measure, judged, ofSteps } = difference;

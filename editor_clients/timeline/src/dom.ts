@@ -26,6 +26,10 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+// What is no cell yet stands in one of its own.
+export const tableRow = (properties: Properties, ...cells: readonly (HTMLElement | string)[]): HTMLElement =>
+  element('tr', properties, ...cells.map((cell) => (typeof cell !== 'string' && cell.localName === 'td' ? cell : element('td', {}, cell))));
+
 export const button = (text: string, title: string, press: () => void, kind = 'link', spoken?: string): HTMLButtonElement =>
   element('button', {
     class: kind,

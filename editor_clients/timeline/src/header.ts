@@ -1,9 +1,9 @@
 // The line at the top: what was profiled, the step's time, the verdict; and which profile is shown, which one it is compared with.
 import { button, element } from './dom';
 import { dateOf, fileName, isLine, ofStep, percent, placeName, spoken, time } from './format';
+import type { InState, InView } from './in_state';
 import type { Evidence, Overview, ProfileSummary } from './messages';
-import type { State } from './state';
-import type { Store } from './store';
+import type { Dispatch } from './state';
 
 // Each kind of device once; some drivers leave the name empty.
 function devicesOf(names: readonly string[]): string[] {
@@ -28,10 +28,10 @@ export function facts(overview: Overview): string {
 }
 
 // The verdict in a word; renderStory tells its evidence.
-function verdictChip({ verdict }: Overview, store: Store): HTMLElement[] {
+function verdictChip({ verdict }: Overview, dispatch: Dispatch): HTMLElement[] {
   if (verdict === undefined) return [];
   const path = verdict.evidence[0]?.path ?? [];
-  return [button(verdictWord(verdict.kind), 'show where', () => store.dispatch({ type: 'go', path }), 'chip verdict')];
+  return [button(verdictWord(verdict.kind), 'show where', () => dispatch({ type: 'go', path }), 'chip verdict')];
 }
 
 export const verdictWord = (kind: string): string => (kind === 'unclear' ? kind : `${spoken(kind)}-bound`);
@@ -46,16 +46,14 @@ export function storyWords({ what, time: ns, where }: Evidence, step: number, fi
 }
 
 // What the step's time goes to, as one sentence: the costliest causes, each a link to its place.
-export function renderStory({ overview }: State, store: Store): HTMLElement[] {
+export function renderStory(overview: Overview | undefined, dispatch: Dispatch): HTMLElement[] {
   const evidence = overview?.verdict?.evidence.slice(0, CAUSES_TOLD) ?? [];
   const step = overview === undefined ? 0 : shownWall(overview);
   return evidence.map((each, index) => {
     const { what, time: ns, where, path } = each;
     const tip = [what, ns > 0 ? `${time(ns)} of ${time(step)}` : '', where].filter((each) => each !== '').join(' · ');
     const words = storyWords(each, step, index === 0);
-    return path === undefined
-      ? element('span', { text: words, title: tip })
-      : button(words, tip, () => store.dispatch({ type: 'go', path }));
+    return path === undefined ? element('span', { text: words, title: tip }) : button(words, tip, () => dispatch({ type: 'go', path }));
   });
 }
 
@@ -77,12 +75,10 @@ function choice(
 }
 
 // The profile's name; where there are several, the choice among them.
-function profileName({ profile }: Overview, known: readonly ProfileSummary[], store: Store): HTMLElement {
+function profileName({ profile }: Overview, known: readonly ProfileSummary[], dispatch: Dispatch): HTMLElement {
   if (known.length < 2) return element('b', { class: 'name', text: fileName(profile.source), title: profile.source });
   const options = known.map((each) => [each.id, optionText(each)] as const);
-  const select = choice('the profile that is shown', options, profile.id, (chosen) =>
-    store.dispatch({ type: 'show profile', profile: chosen }),
-  );
+  const select = choice('the profile that is shown', options, profile.id, (chosen) => dispatch({ type: 'show profile', profile: chosen }));
   select.classList.add('name');
   return select;
 }
@@ -107,17 +103,21 @@ function stepTime(overview: Overview): { text: string; title: string } {
   };
 }
 
-export function renderHeader(state: State, store: Store): HTMLElement[] {
-  const { overview, profiles, view } = state;
+type Headed = InState<'overview' | 'profiles'> & InView<'before'>;
+
+export function renderHeader({ overview, profiles, view }: Headed, dispatch: Dispatch): HTMLElement[] {
   const known = profiles?.profiles ?? [];
   const others = known.filter(({ id }) => overview?.compareWith.includes(id) ?? false);
   const parts: HTMLElement[] = [];
   if (overview !== undefined) {
-    parts.push(profileName(overview, known, store), element('span', { class: 'dim facts', text: facts(overview), title: facts(overview) }));
+    parts.push(
+      profileName(overview, known, dispatch),
+      element('span', { class: 'dim facts', text: facts(overview), title: facts(overview) }),
+    );
     parts.push(element('span', { class: 'chip', ...stepTime(overview) }));
     const { samplesPerSecond } = overview.profile;
     if (samplesPerSecond !== undefined) parts.push(element('span', { class: 'chip', text: `${Math.round(samplesPerSecond)} samples/s` }));
-    parts.push(...verdictChip(overview, store));
+    parts.push(...verdictChip(overview, dispatch));
     if (overview.warnings.length > 0) {
       const words = overview.warnings.length === 1 ? '1 warning' : `${overview.warnings.length} warnings`;
       parts.push(
@@ -134,7 +134,7 @@ export function renderHeader(state: State, store: Store): HTMLElement[] {
     const options = [['', 'compare with …'] as const, ...others.map((each) => [each.id, `against ${optionText(each)}`] as const)];
     parts.push(
       choice('the profile to compare with', options, view.before ?? '', (before) =>
-        store.dispatch({ type: 'compare', ...(before === '' ? {} : { before }) }),
+        dispatch({ type: 'compare', ...(before === '' ? {} : { before }) }),
       ),
     );
   }

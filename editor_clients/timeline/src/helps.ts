@@ -1,10 +1,10 @@
 // What could make the step shorter, a row for each change: by how much at most, as a rule tells it, or as it was predicted and verified. A row
 // opens to its evidence and conditions.
-import type { Commands } from './commands';
 import { button, element } from './dom';
 import { exact, fileName } from './format';
 import { changeOf, helpsOf, type Gain, type Help } from './gains';
 import type { CommunicationSensitivity, Overview, Sensitivity } from './messages';
+import type { Reveal } from './reveal';
 import type { Outcome } from './what_if_messages';
 
 export const sensitivityWords = ({ kernels, host }: Sensitivity): string =>
@@ -42,7 +42,7 @@ function folding(key: string, ...children: readonly HTMLElement[]): HTMLDetailsE
   return made;
 }
 
-function row({ key, title, gains, why, conditions, place: at }: Help, profile: string, tip: string, commands: Commands): HTMLElement {
+function row({ key, title, gains, why, conditions, place: at }: Help, profile: string, tip: string, reveal: Reveal): HTMLElement {
   const summary = element(
     'summary',
     { title: tip },
@@ -59,7 +59,7 @@ function row({ key, title, gains, why, conditions, place: at }: Help, profile: s
   if (at === undefined) return element('li', {}, folded);
   const { file, line } = at;
   const name = `${fileName(file)}:${line + 1}`;
-  const link = button(name, `show ${file}:${line + 1} in the editor`, () => commands.reveal(at), 'link', `${name}, ${title}`);
+  const link = button(name, `show ${file}:${line + 1} in the editor`, () => reveal(at), 'link', `${name}, ${title}`);
   return element('li', {}, folded, link);
 }
 
@@ -72,7 +72,7 @@ function othersRow(others: readonly Help[], profile: string): HTMLElement[] {
   return [element('li', { class: 'others' }, folding(`${profile} others`, summary, element('ul', { class: 'evidence' }, ...list)))];
 }
 
-export function helpsPart(overview: Overview, outcomes: readonly Outcome[], commands: Commands): HTMLElement[] {
+export function helpsPart(overview: Overview, outcomes: readonly Outcome[], reveal: Reveal): HTMLElement[] {
   const { profile, findings, sensitivity, communicationSensitivity } = overview;
   const { rows, others } = helpsOf(findings, outcomes);
   const depends = [
@@ -84,7 +84,7 @@ export function helpsPart(overview: Overview, outcomes: readonly Outcome[], comm
     const bound = gains[0]?.certainty === 'most' ? findings.find((finding) => finding.title === title) : undefined;
     return bound === undefined || bound.onlyMeasured === true ? title : `${title}: saves at most ${exact(bound.savedAtMost)}`;
   };
-  const items = [...rows.map((help) => row(help, profile.id, tipOf(help), commands)), ...othersRow(others, profile.id)];
+  const items = [...rows.map((help) => row(help, profile.id, tipOf(help), reveal)), ...othersRow(others, profile.id)];
   return [
     element('h2', { text: 'What could help' }),
     ...(items.length === 0 ? [] : [element('ul', { class: 'helps' }, ...items)]),

@@ -1,13 +1,13 @@
 // What stands beside the pointer on what is below the tracks, and what a click there does.
-import type { Commands } from './commands';
 import { element } from './dom';
 import { counted } from './draw_lanes';
 import { exact, fileName, spoken, time } from './format';
+import type { InState, InView } from './in_state';
 import { frameName, toggledWith, valueAt, type BarHit, type LaneHit } from './lanes';
 import type { Counter, RankLane } from './lane_messages';
 import type { PeakMoment } from './messages';
-import type { State } from './state';
-import type { Store } from './store';
+import type { Reveal } from './reveal';
+import type { Dispatch } from './state';
 
 const KINDS: Readonly<Record<string, string>> = {
   own: 'Python function of your code',
@@ -74,11 +74,13 @@ function rankLines(rank: RankLane): HTMLElement[] {
   ];
 }
 
+type Peak = InState<'overview'> & InView<'step'>;
+
 // The peak of the overview is that of its representative step.
-const peakOf = ({ overview, view }: State): PeakMoment | undefined =>
+const peakOf = ({ overview, view }: Peak): PeakMoment | undefined =>
   overview !== undefined && view.step === overview.representative ? overview.memoryPeakAt : undefined;
 
-export function laneLines(hit: LaneHit, state: State): HTMLElement[] {
+export function laneLines(hit: LaneHit, state: Peak): HTMLElement[] {
   if (hit.kind === 'head') return lines(hit.open ? 'click: close' : 'click: open');
   if (hit.kind === 'rank') return rankLines(hit.rank);
   return hit.kind === 'bar' ? barLines(hit.bar) : counterLines(hit.counter, hit.at, hit.peak, peakOf(state));
@@ -94,18 +96,18 @@ export const isPressable = (hit: LaneHit): boolean =>
       ? placeOf(hit.bar) !== undefined
       : hit.peak && hit.counter.unit === 'bytes');
 
-export function pressLane(hit: LaneHit, store: Store, commands: Commands | undefined): void {
-  if (hit.kind === 'head') return store.dispatch({ type: 'show lanes', toggled: toggledWith(store.get().view.lanes ?? [], hit.id) });
+export function pressLane(hit: LaneHit, state: Peak & InView<'lanes'>, dispatch: Dispatch, reveal: Reveal): void {
+  if (hit.kind === 'head') return dispatch({ type: 'show lanes', toggled: toggledWith(state.view.lanes ?? [], hit.id) });
   if (hit.kind === 'rank') {
     const profile = otherProfile(hit.rank);
-    if (profile !== undefined) store.dispatch({ type: 'show profile', profile });
+    if (profile !== undefined) dispatch({ type: 'show profile', profile });
     return;
   }
   if (hit.kind === 'bar') {
     const place = placeOf(hit.bar);
-    if (place !== undefined) commands?.reveal(place);
+    if (place !== undefined) reveal(place);
     return;
   }
-  const path = peakOf(store.get())?.path;
-  if (hit.peak && hit.counter.unit === 'bytes' && path !== undefined) store.dispatch({ type: 'go', path });
+  const path = peakOf(state)?.path;
+  if (hit.peak && hit.counter.unit === 'bytes' && path !== undefined) dispatch({ type: 'go', path });
 }

@@ -1,10 +1,10 @@
 // The first picture: the path of most time is open, from the step down to what explains it, as far as the pane is high. Pure.
 import { isBeside } from './beside';
+import type { InState, InView } from './in_state';
 import { layoutPicture, levelHeight, TRACK_GAP, TRACK_HEIGHT } from './layout';
 import type { Level, Path } from './messages';
 import { leadingStage, widestOf } from './navigate';
-import { shownLevels } from './shown';
-import type { State } from './state';
+import { shownLevels, type Drawn } from './shown';
 
 const MOST_LEVELS = 5;
 const USUAL_TRACKS = 2; // of a level that is not known yet
@@ -21,7 +21,7 @@ function heaviest(level: Level): string | undefined {
 }
 
 // What to open next; nothing where the way ends, or while a level is on its way.
-export function leadFurther(state: State, width: number, height: number): Path | undefined {
+export function leadFurther(state: Drawn & InState<'leading'> & InView<'cursor'>, width: number, height: number): Path | undefined {
   const { path, cursor } = state.view;
   if (!state.leading || cursor !== undefined || path.length + 1 >= MOST_LEVELS) return undefined;
   const level = state.levels[path.length]?.whole?.level;

@@ -1,34 +1,36 @@
 // What stands beside the pointer: the lines of the block or lane under it.
-import { isBeside } from './beside';
+import { isBeside, type Axes, type Sides } from './beside';
 import { element } from './dom';
+import type { InState, InView } from './in_state';
 import { laneLines } from './lane_words';
 import { stepWall } from './marks';
 import type { Details, Path } from './messages';
 import { pinMarks, pinWords } from './pins';
 import type { Hit, PointerState } from './pointer';
 import { inOwnTime, type Seen } from './shown';
-import { samePath, type State } from './state';
-import type { Store } from './store';
+import { samePath } from './state';
 import { placeTip, tipLines } from './tip';
+
+export type Told = Sides & Axes & InState<'pointed'> & InView<'path' | 'pins'>;
 
 export interface LevelTip {
   readonly root: HTMLElement;
-  readonly show: (pointer: PointerState, pane: HTMLElement, event: MouseEvent) => void;
+  readonly show: (state: Told, pointer: PointerState, pane: HTMLElement, event: MouseEvent) => void;
   readonly hide: () => void;
 }
 
 // Of what the pointer is over; none for idle time and merged blocks.
-export const pathOf = (state: State, hit: Hit | undefined): Path | undefined =>
+export const pathOf = (state: InView<'path'>, hit: Hit | undefined): Path | undefined =>
   hit?.seen === undefined || hit.seen.segment === ''
     ? undefined
     : [...(hit.seen.before ?? state.view.path.slice(0, hit.depth)), hit.seen.segment];
 
-function detailsOf({ pointed }: State, path: Path | undefined, upper: boolean): Details | undefined {
+function detailsOf({ pointed }: InState<'pointed'>, path: Path | undefined, upper: boolean): Details | undefined {
   const same = pointed?.path !== undefined && path !== undefined && samePath(pointed.path, path) && (pointed.before === true) === upper;
   return same ? pointed.details : undefined;
 }
 
-function blockLines(state: State, hit: Hit, seen: Seen): HTMLElement[] {
+function blockLines(state: Told, hit: Hit, seen: Seen): HTMLElement[] {
   const { depth } = hit;
   const upper = seen.before !== undefined;
   const side = !isBeside(state.view) ? '' : upper ? 'before' : 'after';
@@ -39,15 +41,15 @@ function blockLines(state: State, hit: Hit, seen: Seen): HTMLElement[] {
   return [...tipLines(inOwnTime(state, depth, seen), stepWall(state, upper), details, side), ...pinned];
 }
 
-export function createLevelTip(store: Store): LevelTip {
+export function createLevelTip(): LevelTip {
   const root = element('div', { class: 'tip', attributes: { role: 'tooltip' } });
   return {
     root,
-    show({ hover, press }, pane, event) {
+    show(state, { hover, press }, pane, event) {
       const { seen, lane } = hover ?? {};
       root.classList.toggle('shown', (seen !== undefined || lane !== undefined) && press?.moved !== true);
-      if (lane !== undefined) root.replaceChildren(...laneLines(lane, store.get()));
-      else if (seen !== undefined) root.replaceChildren(...blockLines(store.get(), hover!, seen));
+      if (lane !== undefined) root.replaceChildren(...laneLines(lane, state));
+      else if (seen !== undefined) root.replaceChildren(...blockLines(state, hover!, seen));
       else return;
       placeTip(root, pane, event);
     },

@@ -1,28 +1,25 @@
 // What is marked in the picture: the selected block and what it is on the other side, what the pointer is on, arrows, a range.
 import { arrowNote } from './arrow_note';
-import { besidePath, counterpartOf, isBeside, sideOf } from './beside';
-import { differenceOf, differenceWords, shortDifference } from './difference';
+import { besidePath, counterpartOf, isBeside, sideOf, type Sides } from './beside';
+import { differenceOf, differenceWords, shortDifference, type Selected } from './difference';
 import type { Marks } from './draw';
-import type { LaneHit } from './lanes';
+import type { InState, InView } from './in_state';
 import type { Path } from './messages';
 import { pinMarks } from './pins';
+import type { Hit } from './pointer';
 import type { Seen } from './shown';
-import { samePath, selectedPath, type State } from './state';
+import { samePath, selectedPath } from './state';
 
-export interface Pointed {
-  readonly depth: number;
-  readonly seen: Seen | undefined;
-  readonly lane: LaneHit | undefined;
-}
+export type Marked = Selected & InState<'arrows' | 'range'> & InView<'pins'>;
 
 // ns; the device may work on a step for longer than the host takes for it
-export function stepWall(state: State, before: boolean): number | undefined {
+export function stepWall(state: Sides, before: boolean): number | undefined {
   const side = sideOf(state, before);
   return side?.overview.steps[side.step]?.wall;
 }
 
 // Where the selected block stands on the other side, if that level is open there.
-function partnerOf(state: State): Marks['partner'] {
+function partnerOf(state: Selected): Marks['partner'] {
   const { cursor, path } = state.view;
   const selected = selectedPath(state.view);
   if (!isBeside(state.view) || cursor === undefined || selected === undefined) return undefined;
@@ -33,7 +30,7 @@ function partnerOf(state: State): Marks['partner'] {
   return { depth: cursor.depth, before: !upper, segment: there.at(-1)! };
 }
 
-export function marksOf(state: State, pointed: Pointed | undefined): Marks {
+export function marksOf(state: Marked, pointed: Pick<Hit, 'depth' | 'seen' | 'lane'> | undefined): Marks {
   const { cursor, path } = state.view;
   const wall = stepWall(state, false);
   const partner = partnerOf(state);

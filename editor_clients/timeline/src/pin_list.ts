@@ -3,20 +3,23 @@ import { isRecording } from './address';
 import { shortName } from './columns';
 import { button, element } from './dom';
 import { time } from './format';
+import type { InState, InView } from './in_state';
 import { cleanNote, MOST_NOTE, pinKey, type Pin } from './pins';
-import { selectedPath, type State } from './state';
-import type { Store } from './store';
+import { selectedPath, type Dispatch } from './state';
 
 const MOST_NAME = 60; // characters
+
+type Labelled = InState<'overview' | 'pinned'> & InView<'step'>;
+type Listed = InView<'step' | 'path' | 'cursor' | 'pins'>;
 
 export interface PinList {
   readonly root: HTMLElement;
   readonly editNote: () => void; // of the selected block
-  readonly render: (state: State) => void;
+  readonly render: (state: Labelled & Listed) => void;
 }
 
 // The pin of the selected block.
-export function selectedPin({ view }: State): Pin | undefined {
+export function selectedPin({ view }: Listed): Pin | undefined {
   const path = selectedPath(view);
   if (path === undefined || view.cursor?.before !== undefined || view.step === undefined) return undefined;
   const key = pinKey({ step: view.step, path });
@@ -24,7 +27,7 @@ export function selectedPin({ view }: State): Pin | undefined {
 }
 
 // "layer1 · 12.4 ms", "step 9: layer1 · 12.4 ms"; of a block that is not there its path.
-export function pinLabel(pin: Pin, state: State): { readonly text: string; readonly known: boolean } {
+export function pinLabel(pin: Pin, state: Labelled): { readonly text: string; readonly known: boolean } {
   const block = state.pinned[pinKey(pin)];
   const index = state.overview?.steps[pin.step]?.index ?? pin.step;
   const step = pin.step === state.view.step ? '' : `step ${index}: `;
@@ -34,7 +37,7 @@ export function pinLabel(pin: Pin, state: State): { readonly text: string; reado
   return { text: `${step}${shown}${block === undefined ? '' : ` · ${time(block.ns)}`}`, known: true };
 }
 
-export function createPinList(store: Store, leave: () => void): PinList {
+export function createPinList(dispatch: Dispatch, leave: () => void): PinList {
   const root = element('section', { class: 'pins', attributes: { 'aria-label': 'pins' } });
   const input = element('input', {
     attributes: { type: 'text', maxlength: String(MOST_NOTE), placeholder: 'note', 'aria-label': 'note of this pin', spellcheck: 'false' },
@@ -47,7 +50,7 @@ export function createPinList(store: Store, leave: () => void): PinList {
   function keep(): void {
     const now = edited?.note;
     const note = cleanNote(input.value).trim();
-    if (edited !== undefined && note !== now) store.dispatch({ type: 'pin', pin: { ...edited, note } });
+    if (edited !== undefined && note !== now) dispatch({ type: 'pin', pin: { ...edited, note } });
   }
   input.addEventListener('change', keep);
   input.addEventListener('keydown', (event) => {
@@ -57,13 +60,13 @@ export function createPinList(store: Store, leave: () => void): PinList {
     leave();
   });
 
-  function head(pin: Pin, state: State): HTMLElement[] {
+  function head(pin: Pin, state: Labelled): HTMLElement[] {
     const { text, known } = pinLabel(pin, state);
-    const go = (): void => store.dispatch({ type: 'go', path: pin.path, step: pin.step });
+    const go = (): void => dispatch({ type: 'go', path: pin.path, step: pin.step });
     const remove = button(
       '×',
       'remove this pin',
-      () => store.dispatch({ type: 'unpin', step: pin.step, path: pin.path }),
+      () => dispatch({ type: 'unpin', step: pin.step, path: pin.path }),
       'tool',
       `remove the pin of ${text}`,
     );
@@ -71,10 +74,10 @@ export function createPinList(store: Store, leave: () => void): PinList {
     return [known ? button(text, where, go) : element('span', { class: 'dim', text, title: where }), remove];
   }
 
-  const row = (pin: Pin, state: State): HTMLElement =>
+  const row = (pin: Pin, state: Labelled): HTMLElement =>
     element('li', {}, element('div', {}, ...head(pin, state)), element('span', { class: 'note', text: pin.note, title: pin.note }));
 
-  function render(state: State): void {
+  function render(state: Labelled & Listed): void {
     const { pins = [] } = state.view;
     const selected = isRecording(state.view) ? undefined : selectedPin(state);
     const same = edited !== undefined && selected !== undefined && pinKey(edited) === pinKey(selected);

@@ -1,20 +1,19 @@
 // What the pointer or the focus rests on, in the levels and in the breakdown: the state is told after a moment, and at once when it leaves.
 // The lines of it are highlighted in the editor.
 import type { Details, Lines } from './messages';
-import type { Pointed, State, Target } from './state';
-import type { Store } from './store';
-import type { Transport } from './transport';
+import type { Dispatch, Pointed, Target } from './state';
+import type { Ways } from './ways';
 
 const REST_MS = 250;
 
 export type Rest = (on: Target | undefined) => void;
 
-export function createRest(store: Store): Rest {
+export function createRest(dispatch: Dispatch): Rest {
   let waiting = 0;
   return (on) => {
     clearTimeout(waiting);
-    if (store.get().pointed !== undefined) store.dispatch({ type: 'point' });
-    if (on !== undefined) waiting = window.setTimeout(() => store.dispatch({ type: 'point', on }), REST_MS);
+    dispatch({ type: 'point' });
+    if (on !== undefined) waiting = window.setTimeout(() => dispatch({ type: 'point', on }), REST_MS);
   };
 }
 
@@ -57,19 +56,16 @@ export function linesOf(pointed: Pointed | undefined): readonly Lines[] {
 }
 
 // Keeps highlighted in the editor what is pointed at. A server without an editor is asked once.
-export function highlightLines(store: Store, transport: Transport): void {
+export function createHighlight({ request }: Pick<Ways, 'request'>): (pointed: Pointed | undefined) => void {
   let last = '[]';
   let heard = true;
-  const highlight = (lines: readonly Lines[]): void => {
+  return (pointed) => {
+    const lines = linesOf(pointed);
     const now = JSON.stringify(lines);
     if (now === last || !heard) return;
     last = now;
-    transport
-      .request('hotlens/timeline/point', { lines })
+    request('hotlens/timeline/point', { lines })
       .then(({ shown }) => void (heard = shown))
       .catch(() => void (heard = false)); // an older server knows no such request
   };
-  store.subscribe((state: State, before: State) => {
-    if (state.pointed !== before.pointed) highlight(linesOf(state.pointed));
-  });
 }

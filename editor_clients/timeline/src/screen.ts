@@ -7,22 +7,27 @@ import { renderBreakdown } from './breakdown';
 import { shortName } from './columns';
 import { createCommands, type Commands } from './commands';
 import { renderCompare } from './compare';
+import { cursorAfter } from './cursor';
 import { renderDetails } from './details';
-import { button, element, refill } from './dom';
-import { savePicture, type Save } from './export_picture';
+import { button, element, refill, tableRow } from './dom';
+import type { Save } from './export_picture';
 import { renderHeader, renderStory } from './header';
+import type { InState, InView } from './in_state';
 import { commandFor, COMMANDS, keyNames, type Command } from './keys';
 import { createLevels } from './levels';
+import { part, type Part } from './parts';
 import { createPinList } from './pin_list';
 import { createPlanPanel } from './plan_panel';
-import { createRest, highlightLines, restOnElements } from './point';
+import { createHighlight, createRest, restOnElements } from './point';
 import { renderRange } from './range';
 import { createSearch } from './search';
 import { sentence, spokenSelection } from './screen_words';
-import type { State } from './state';
+import { seenUnderCursor } from './shown';
+import type { Dispatch } from './state';
 import { markSteps, renderLegend, renderSteps, stagesShown } from './steps';
 import type { Store } from './store';
 import type { Transport } from './transport';
+import type { Ways } from './ways';
 import { createPlanCommands } from './what_if_commands';
 
 // Commands that also have a button above the levels: nobody has to know a key or a double click.
@@ -48,47 +53,32 @@ const wordsOf = (command: Command): string => {
 };
 
 function helpTable(): HTMLElement {
-  const rows = COMMANDS.map(({ keys, words }) =>
-    element('tr', {}, element('td', {}, element('kbd', { text: keyNames(keys) })), element('td', { text: words })),
-  );
+  const rows = COMMANDS.map(({ keys, words }) => tableRow({}, element('kbd', { text: keyNames(keys) }), words));
   return element('table', {}, ...rows);
 }
 
 const isTyping = (target: EventTarget | null): boolean => target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 
-// A part of the screen, and what of the state it is drawn from.
-interface Part {
-  readonly of: readonly (keyof State)[];
-  readonly inView?: readonly (keyof State['view'])[];
-  readonly draw: (state: State, before: State | undefined) => void;
-}
+type Opened = InState<'overview' | 'levels'> & InView<'path' | 'step'>;
 
-// Draws the parts whose state has changed; all where there was none before.
-const partsDrawn =
-  (parts: readonly Part[]) =>
-  (state: State, before: State | undefined): void => {
-    for (const { of, inView = [], draw } of parts) {
-      const changed =
-        before === undefined || of.some((key) => state[key] !== before[key]) || inView.some((key) => state.view[key] !== before.view[key]);
-      if (changed) draw(state, before);
-    }
-  };
-
-function renderCrumbs(state: State, store: Store): HTMLElement[] {
-  const labels = state.view.path.map((segment, depth) => state.levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
-  const names = [isRecording(state.view) ? 'recording' : `step ${state.overview?.steps[state.view.step ?? 0]?.index ?? ''}`, ...labels];
+function renderCrumbs({ overview, levels, view }: Opened, dispatch: Dispatch): HTMLElement[] {
+  const labels = view.path.map((segment, depth) => levels[depth + 1]?.whole?.level.crumbs.at(-1)?.label ?? segment);
+  const names = [isRecording(view) ? 'recording' : `step ${overview?.steps[view.step ?? 0]?.index ?? ''}`, ...labels];
   return names.map((name, depth) =>
     button(
       shortName(name),
       `${name}\nclose the levels below this one`,
-      () => depth < state.view.path.length && store.dispatch({ type: 'close', depth }),
+      () => depth < view.path.length && dispatch({ type: 'close', depth }),
     ),
   );
 }
 
 export function createScreen(store: Store, transport: Transport, save: Save): void {
-  const rest = createRest(store);
-  const levels = createLevels(store, rest);
+  const { dispatch } = store;
+  const ways: Ways = { read: store.get, dispatch, request: transport.request };
+  const rest = createRest(dispatch);
+  const levels = createLevels(store.get(), { dispatch, measured: store.setWidth, rest, save, commands: () => commands });
+  const leave = (): void => levels.pane.focus();
   const header = element('header');
   const steps = element('div', { class: 'steps' });
   const legend = element('div', { class: 'legend', attributes: { 'aria-label': 'colours' } });
@@ -97,28 +87,21 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   const said = element('span', { class: 'said', attributes: { role: 'status', 'aria-live': 'polite' } });
   const spokenLine = element('div', { class: 'spoken', attributes: { 'aria-live': 'polite' } });
   const details = element('div');
-  const pins = createPinList(store, () => levels.pane.focus());
+  const pins = createPinList(dispatch, leave);
   const breakdown = element('section', { class: 'breakdown', attributes: { 'aria-label': 'breakdown' } });
-  const batch = createBatchBars(createBatchCommands(store, transport));
-  const plan = createPlanPanel(createPlanCommands(store, transport));
+  const batch = createBatchBars(createBatchCommands(ways));
+  const plan = createPlanPanel(createPlanCommands(ways));
   const help = element('div', { class: 'help', attributes: { role: 'dialog', 'aria-label': 'keys' } });
-  let commands: Commands;
-  const search = createSearch(
-    store,
-    () => commands,
-    () => levels.pane.focus(),
-  );
-
-  commands = createCommands(store, transport, {
+  const search = createSearch(dispatch, () => commands, leave);
+  const highlight = createHighlight(ways);
+  const commands: Commands = createCommands(ways, {
     width: levels.trackWidth,
     focusSearch: search.focus,
     save,
-    editNote: () => pins.editNote(),
-    savePicture: (kind) => savePicture(save, kind, levels.picture(), levels.marks(), levels.colours(), 'hotlens-timeline'),
+    editNote: pins.editNote,
+    savePicture: levels.savePicture,
   });
-  levels.bindCommands(commands);
   restOnElements(breakdown, rest);
-  highlightLines(store, transport);
 
   const tools = element(
     'div',
@@ -136,28 +119,33 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
     spokenLine,
   );
 
-  const drawParts = partsDrawn([
-    {
-      of: ['overview', 'profiles'],
-      inView: ['profile', 'before', 'beforeStep'],
-      draw: (state) => refill(header, ...renderHeader(state, store)),
-    },
-    { of: ['overview'], draw: (state) => refill(story, ...renderStory(state, store)) },
-    {
+  const parts: readonly Part[] = [
+    part({
+      of: ['overview', 'levels', 'lanes', 'beside', 'failures', 'details', 'arrows', 'range', 'pointed', 'leading'],
+      inView: ['profile', 'step', 'before', 'beforeStep', 'alone', 'path', 'zooms', 'lanes', 'cursor', 'pins'],
+      draw: levels.render,
+    }),
+    part({ of: ['pointed'], draw: ({ pointed }) => highlight(pointed) }),
+    part({ of: ['overview', 'profiles'], inView: ['before'], draw: (state) => refill(header, ...renderHeader(state, dispatch)) }),
+    part({ of: ['overview'], draw: ({ overview }) => refill(story, ...renderStory(overview, dispatch)) }),
+    part({
       of: ['overview'],
       inView: ['step', 'beforeStep'],
       draw(state, before) {
-        if (before === undefined || state.overview !== before.overview) steps.replaceChildren(...renderSteps(state, store));
+        if (before === undefined || state.overview !== before.overview) steps.replaceChildren(...renderSteps(state, dispatch));
         else markSteps(steps, state, before);
         setTimeout(() => steps.querySelector('.step.shown')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })); // after the picture
       },
-    },
-    {
+    }),
+    part({
       of: ['overview', 'levels', 'beside'],
-      draw: (state) => legend.replaceChildren(...renderLegend(stagesShown(state), levels.colours().theme)),
-    },
-    { of: ['overview', 'levels'], inView: ['path', 'step'], draw: (state) => refill(crumbs, ...renderCrumbs(state, store)) },
-    {
+      draw({ overview, levels: own, beside }) {
+        const known = [...own, ...beside.levels].map((data) => data?.whole?.level);
+        legend.replaceChildren(...renderLegend(stagesShown(overview, known), levels.colours().theme));
+      },
+    }),
+    part({ of: ['overview', 'levels'], inView: ['path', 'step'], draw: (state) => refill(crumbs, ...renderCrumbs(state, dispatch)) }),
+    part({
       of: ['connection', 'failures', 'profiles', 'overview', 'note'],
       draw(state) {
         const { text, error } = sentence(state);
@@ -165,43 +153,49 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
         said.title = text;
         said.classList.toggle('error', error);
       },
-    },
-    {
+    }),
+    part({
       of: ['overview', 'details', 'idle', 'failures', 'levels', 'range', 'beside', 'whatIfs'],
       inView: ['cursor', 'alone'],
+      quiet: ['profile', 'step', 'before', 'beforeStep', 'path', 'zooms'],
       draw(state) {
-        const width = levels.trackWidth();
+        const seen = seenUnderCursor(state, levels.trackWidth());
         const { range } = state;
         const chosen = range !== undefined && renderRange(range, state.failures['range'], isBeside(state.view));
-        refill(details, ...(chosen || renderDetails(state, store, commands, width)));
-        const words = spokenSelection(state, width);
+        refill(details, ...(chosen || renderDetails(state, seen, dispatch, commands)));
+        const words = spokenSelection(state, seen);
         if (spokenLine.textContent !== words) spokenLine.textContent = words;
       },
-    },
-    {
+    }),
+    part({
       of: ['overview', 'breakdowns', 'drill', 'comparisons', 'expanded', 'failures'],
       inView: ['step', 'before', 'beforeStep', 'alone'],
       draw(state) {
         breakdown.classList.toggle('low', isBeside(state.view));
-        const rows = isComparing(state.view) ? renderCompare(state, store) : renderBreakdown(state, store, commands, levels.colours());
-        refill(breakdown, ...rows);
+        const comparing = isComparing(state.view);
+        const charts = (): HTMLElement[] => renderBreakdown(state, levels.colours(), dispatch, commands.reveal);
+        refill(breakdown, ...(comparing ? renderCompare(state, dispatch) : charts()));
       },
-    },
-    { of: ['pinned', 'overview'], inView: ['pins', 'cursor', 'step'], draw: (state) => pins.render(state) },
-    { of: ['batch', 'failures'], draw: (state) => batch.render(state.batch, state.failures['batch sizes']) },
-    { of: ['whatIfs', 'failures'], draw: (state) => plan.render(state.whatIfs, state.failures['what-ifs']) },
-    { of: ['search'], draw: (state) => search.render(state) },
-    {
+    }),
+    part({ of: ['pinned', 'overview'], inView: ['pins', 'cursor', 'step'], quiet: ['path'], draw: pins.render }),
+    part({ of: ['batch', 'failures'], draw: (state) => batch.render(state.batch, state.failures['batch sizes']) }),
+    part({ of: ['whatIfs', 'failures'], draw: (state) => plan.render(state.whatIfs, state.failures['what-ifs']) }),
+    part({ of: ['search', 'overview'], draw: search.render }),
+    part({
       of: ['help'],
       draw({ help: open }) {
         if (open && help.childElementCount === 0) help.append(element('h2', { text: 'Keys' }), helpTable());
         help.classList.toggle('open', open);
       },
-    },
-  ]);
+    }),
+  ];
 
-  store.subscribe(drawParts);
-  drawParts(store.get(), undefined);
+  const draw: Part = (state, before) => parts.forEach((drawn) => drawn(state, before));
+  store.subscribe((state, before) => {
+    draw(state, before);
+    dispatch(...cursorAfter(state, before, levels.trackWidth()));
+  });
+  draw(store.get(), undefined);
 
   document.addEventListener('keydown', (event) => {
     if (isTyping(event.target)) return;
@@ -216,7 +210,7 @@ export function createScreen(store: Store, transport: Transport, save: Save): vo
   // VS Code changes the classes of the body when its theme changes; a browser its preference.
   const recolour = (): void => {
     levels.recolour();
-    drawParts(store.get(), undefined);
+    draw(store.get(), undefined);
   };
   new MutationObserver(recolour).observe(document.body, { attributeFilter: ['class'] });
   for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)'])

@@ -1,9 +1,10 @@
 // What the screen says: the one sentence above the levels, and the selection for who listens.
 import { isBeside } from './beside';
-import { differenceOf, differenceWords } from './difference';
+import { differenceOf, differenceWords, type Selected } from './difference';
 import { time } from './format';
+import type { InState } from './in_state';
 import { rangeWords } from './range';
-import { blockWords, seenUnderCursor } from './shown';
+import { blockWords, type Seen } from './shown';
 import type { State } from './state';
 
 const CONNECTION_WORDS: Readonly<Record<State['connection'], string>> = {
@@ -14,7 +15,10 @@ const CONNECTION_WORDS: Readonly<Record<State['connection'], string>> = {
 };
 
 // The one sentence above the levels, most urgent first.
-export function sentence(state: State): { readonly text: string; readonly error: boolean } {
+export function sentence(state: InState<'connection' | 'failures' | 'overview' | 'profiles' | 'note'>): {
+  readonly text: string;
+  readonly error: boolean;
+} {
   const unconnected = state.connection === 'connecting' && state.overview !== undefined ? '' : CONNECTION_WORDS[state.connection];
   if (unconnected !== '') return { text: unconnected, error: state.connection !== 'connecting' };
   const failed =
@@ -27,9 +31,8 @@ export function sentence(state: State): { readonly text: string; readonly error:
   return { text: state.note ?? '', error: false };
 }
 
-export function spokenSelection(state: State, width: number): string {
+export function spokenSelection(state: Selected & InState<'range'>, seen: Seen | undefined): string {
   if (state.range !== undefined) return rangeWords(state.range);
-  const seen = seenUnderCursor(state, width);
   if (seen === undefined) return '';
   const side = !isBeside(state.view) ? '' : seen.before === undefined ? ', after' : ', before';
   const block = `${blockWords(seen)}, ${seen.kind}, ${time(seen.busy)}, on ${seen.trackName}${side}${seen.open ? ', can be opened' : ''}`;

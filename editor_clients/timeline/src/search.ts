@@ -2,14 +2,16 @@
 import type { Commands } from './commands';
 import { element } from './dom';
 import { time } from './format';
+import type { InState } from './in_state';
 import type { Match } from './messages';
-import type { State } from './state';
-import type { Store } from './store';
+import type { Dispatch } from './state';
+
+type Searched = InState<'search' | 'overview'>;
 
 export interface SearchBox {
   readonly root: HTMLElement;
   readonly focus: () => void;
-  readonly render: (state: State) => void;
+  readonly render: (state: Searched) => void;
 }
 
 const MOST_PATH = 44; // characters of a module's path
@@ -20,7 +22,7 @@ const shownLabel = ({ kind, label }: Match): string =>
   kind === 'module' && label.length > MOST_PATH ? `…${label.slice(-MOST_PATH)}` : label;
 
 // Where in the recording: nothing for what every step has.
-export function stepsWords({ step, steps }: Match, { overview }: Pick<State, 'overview'>): string {
+export function stepsWords({ step, steps }: Match, { overview }: InState<'overview'>): string {
   const all = overview?.steps.length ?? 1;
   if (steps === undefined || steps >= all) return '';
   const first = step === undefined ? '' : `step ${overview?.steps[step]?.index ?? step}`;
@@ -29,7 +31,7 @@ export function stepsWords({ step, steps }: Match, { overview }: Pick<State, 'ov
     .join(steps === 1 ? ' ' : ', ');
 }
 
-function line(match: Match, position: number, state: State, commands: Commands): HTMLElement {
+function line(match: Match, position: number, state: Searched, commands: Commands): HTMLElement {
   const { at } = state.search;
   const count = match.count > 1 ? ` ×${match.count}` : '';
   return element(
@@ -48,7 +50,7 @@ function line(match: Match, position: number, state: State, commands: Commands):
   );
 }
 
-export function createSearch(store: Store, commands: () => Commands, leave: () => void): SearchBox {
+export function createSearch(dispatch: Dispatch, commands: () => Commands, leave: () => void): SearchBox {
   const input = element('input', {
     attributes: {
       type: 'search',
@@ -63,28 +65,30 @@ export function createSearch(store: Store, commands: () => Commands, leave: () =
   const list = element('ul', { class: 'matches', attributes: { id: 'matches', role: 'listbox', 'aria-label': 'matches' } });
   const root = element('div', { class: 'search' }, input, list);
   let typing = 0;
-  const search = (): void => store.dispatch({ type: 'search', open: true, query: input.value.trim() });
+  let known: Searched['search'] | undefined; // what is shown
+  const search = (): void => dispatch({ type: 'search', open: true, query: input.value.trim() });
   input.addEventListener('input', () => {
     clearTimeout(typing);
     typing = window.setTimeout(search, TYPING_MS);
   });
-  input.addEventListener('focus', () => store.dispatch({ type: 'search', open: true }));
-  input.addEventListener('blur', () => store.dispatch({ type: 'search', open: false }));
+  input.addEventListener('focus', () => dispatch({ type: 'search', open: true }));
+  input.addEventListener('blur', () => dispatch({ type: 'search', open: false }));
   input.addEventListener('keydown', (event) => {
     event.stopPropagation();
     if (event.key === 'Escape') return leave();
     if (event.key === 'ArrowDown') commands().run('next match');
     else if (event.key === 'ArrowUp') commands().run('previous match');
     else if (event.key === 'Enter') {
-      if (store.get().search.answer?.query !== input.value.trim()) return search();
-      if (store.get().search.at < 0) commands().run('next match');
+      if (known?.answer?.query !== input.value.trim()) return search();
+      if (known.at < 0) commands().run('next match');
       return leave();
     } else return;
     event.preventDefault();
   });
 
-  function render(state: State): void {
-    const { open, answer, query } = state.search;
+  function render(state: Searched): void {
+    known = state.search;
+    const { open, answer, query } = known;
     root.classList.toggle('open', open && query !== '');
     input.setAttribute('aria-expanded', String(open && query !== ''));
     input.setAttribute('aria-activedescendant', open && state.search.at >= 0 ? `match-${state.search.at}` : '');

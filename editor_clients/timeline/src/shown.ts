@@ -1,12 +1,17 @@
 // What of the state is on the canvas: for each open level the data to draw, its title and the part of its time that is seen.
 import { RECORDING, type Cursor } from './address';
-import { besidePath, besideSide, extentAt, isBeside, movedLevel, movedSpan, originAt, shiftAt, sideOf } from './beside';
+import { besidePath, besideSide, extentAt, isBeside, movedLevel, movedSpan, originAt, shiftAt, sideOf, type Sides } from './beside';
 import { counted, kindOf, labelOf, shortName, stageOf } from './columns';
 import { time, toldApart } from './format';
+import type { InState, InView } from './in_state';
 import { firstSeen, type PairPart, type ShownLevel } from './layout';
 import type { Block, Level, Path, Span } from './messages';
 import { isFine, viewOf } from './need';
-import { samePath, type LevelData, type State } from './state';
+import { samePath, type LevelData } from './state';
+
+// What the levels are drawn from; with a cursor also what stands under it.
+export type Drawn = Sides & InState<'levels' | 'lanes' | 'failures'> & InView<'path' | 'zooms' | 'lanes'>;
+type Found = InState<'levels' | 'beside'> & InView<'zooms'>;
 
 // The finest data that covers the view; while it is on its way the whole level, coarse but complete.
 export function levelFor(data: LevelData | undefined, zoom: Span | undefined, width: number): Level | undefined {
@@ -17,7 +22,7 @@ export function levelFor(data: LevelData | undefined, zoom: Span | undefined, wi
 }
 
 // Of the shown timeline, or of the one before it on the axis of the shown one.
-export function levelAt(state: State, depth: number, before: boolean, width: number): Level | undefined {
+export function levelAt(state: Found, depth: number, before: boolean, width: number): Level | undefined {
   const zoom = state.view.zooms[depth];
   if (!before) return levelFor(state.levels[depth], zoom, width);
   const shift = shiftAt(state, depth);
@@ -31,7 +36,7 @@ function titleOf(level: Level | undefined, depth: number, step: number): string 
   return labels.length > 0 ? labels.map(shortName).join(' › ') : '…';
 }
 
-function aloneAt(state: State, depth: number, width: number): ShownLevel {
+function aloneAt(state: Drawn, depth: number, width: number): ShownLevel {
   const { path, zooms, step } = state.view;
   const index = state.overview?.steps[step ?? 0]?.index ?? step ?? 0;
   const level = levelAt(state, depth, false, width);
@@ -41,7 +46,7 @@ function aloneAt(state: State, depth: number, width: number): ShownLevel {
 }
 
 // "step 3 · 12.4 ms · train.py": of which profile, where there are two.
-function stepWords(state: State, before: boolean): string {
+function stepWords(state: Sides, before: boolean): string {
   const side = sideOf(state, before);
   if (side === undefined) return '…';
   const { index, wall } = side.overview.steps[side.step] ?? { index: side.step, wall: 0 };
@@ -51,24 +56,24 @@ function stepWords(state: State, before: boolean): string {
 }
 
 // Why the upper level cannot be there; nothing while it may come.
-function absence(state: State, depth: number): string | undefined {
+function absence(state: Drawn, depth: number): string | undefined {
   const failed = Object.keys(state.failures).find((slot) => /^beside (overview|level|counterpart)/.test(slot));
   if (failed !== undefined) return state.failures[failed];
   return besidePath(state, depth) === null ? 'no such block' : undefined;
 }
 
-function upperTitle(state: State, depth: number, level: Level | undefined): string {
+function upperTitle(state: Drawn, depth: number, level: Level | undefined): string {
   const absent = level === undefined ? absence(state, depth) : undefined;
   return `before · ${absent ?? (depth === 0 ? stepWords(state, true) : titleOf(level, depth, 0))}`;
 }
 
 // The segment of the block that the next upper level shows, where it stands in this one.
-function upperOpen(state: State, depth: number): string | undefined {
+function upperOpen(state: Drawn, depth: number): string | undefined {
   const [path, next] = [besidePath(state, depth), besidePath(state, depth + 1)];
   return depth < state.view.path.length && path && next && samePath(next.slice(0, -1), path) ? next.at(-1) : undefined;
 }
 
-function upperAt(state: State, depth: number, view: Span, width: number): ShownLevel {
+function upperAt(state: Drawn, depth: number, view: Span, width: number): ShownLevel {
   const side = besideSide(state);
   const level = levelAt(state, depth, true, width);
   const stepEnd = side?.overview.steps[side.step]?.wall;
@@ -83,7 +88,7 @@ function upperAt(state: State, depth: number, view: Span, width: number): ShownL
 }
 
 // Before and after, on one axis.
-function pairAt(state: State, depth: number, width: number): ShownLevel[] {
+function pairAt(state: Drawn, depth: number, width: number): ShownLevel[] {
   const { gap: _gap, lanes: _lanes, ...after } = aloneAt(state, depth, width); // what stands below the tracks is of one of both
   const view = state.view.zooms[depth] ?? extentAt(state, depth) ?? after.view;
   const title = depth === 0 ? stepWords(state, false) : after.title;
@@ -93,7 +98,7 @@ function pairAt(state: State, depth: number, width: number): ShownLevel[] {
   ];
 }
 
-export function shownLevels(state: State, width: number): ShownLevel[] {
+export function shownLevels(state: Drawn, width: number): ShownLevel[] {
   const depths = Array.from({ length: state.view.path.length + 1 }, (_, depth) => depth);
   return depths.flatMap((depth) => (isBeside(state.view) ? pairAt(state, depth, width) : [aloneAt(state, depth, width)]));
 }
@@ -170,14 +175,14 @@ export function underCursor(level: Level, cursor: Cursor): Seen | undefined {
   return best === undefined ? undefined : seenBlock(level, best.row.id, best.index, cursor.before);
 }
 
-export function seenUnderCursor(state: State, width: number): Seen | undefined {
+export function seenUnderCursor(state: Found & InView<'cursor'>, width: number): Seen | undefined {
   const { cursor } = state.view;
   const level = cursor === undefined ? undefined : levelAt(state, cursor.depth, cursor.before !== undefined, width);
   return cursor === undefined || level === undefined ? undefined : underCursor(level, cursor);
 }
 
 // With the times of its own step, where the picture has moved them.
-export const inOwnTime = (state: State, depth: number, seen: Seen): Seen =>
+export const inOwnTime = (state: InState<'levels' | 'beside'>, depth: number, seen: Seen): Seen =>
   seen.before === undefined ? seen : { ...seen, start: seen.start - shiftAt(state, depth) };
 
 // The block that stands where a cursor without a path stood: after zooming, what was merged is apart.

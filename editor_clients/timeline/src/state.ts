@@ -2,6 +2,7 @@
 import { isRecording, type Chosen, type Cursor, type View } from './address';
 import { NO_BATCH, type Batch, type BatchAction } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
+import type { InState, InView, SomeView } from './in_state';
 import type { Lanes } from './lane_messages';
 import type {
   Arrows,
@@ -129,6 +130,10 @@ export function initialState(view: View, range?: Chosen, leading = false): State
   };
 }
 
+export type Dispatch = (...actions: readonly Action[]) => void;
+
+export const note = (text: string): Action => ({ type: 'note', note: text });
+
 export type Action =
   | { readonly type: 'connection'; readonly connection: Connection }
   | { readonly type: 'profiles'; readonly profiles: Profiles }
@@ -177,7 +182,7 @@ export type Action =
   | WhatIfAction;
 
 // The step that everything but the levels is about: beside the whole recording the usual one.
-export const stepOf = ({ view, overview }: Pick<State, 'view' | 'overview'>): number | undefined =>
+export const stepOf = ({ view, overview }: InState<'overview'> & InView<'step'>): number | undefined =>
   isRecording(view) ? overview?.representative : view.step;
 
 export const isPrefix = (short: Path, long: Path): boolean =>
@@ -186,7 +191,7 @@ export const isPrefix = (short: Path, long: Path): boolean =>
 export const samePath = (a: Path, b: Path): boolean => a.length === b.length && isPrefix(a, b);
 
 // Why nothing runs under the cursor, once that is known.
-export function idleUnder({ idle, view }: State): Idle | undefined {
+export function idleUnder({ idle, view }: InState<'idle'> & InView<'cursor'>): Idle | undefined {
   const { cursor } = view;
   const same =
     idle !== undefined && idle.track === cursor?.track && idle.at === cursor.start && idle.before === (cursor.before !== undefined);
@@ -194,7 +199,7 @@ export function idleUnder({ idle, view }: State): Idle | undefined {
 }
 
 // The path of the block under the cursor, in the timeline that it stands in; nothing for idle time and merged blocks.
-export function selectedPath(view: View): Path | undefined {
+export function selectedPath(view: SomeView<'path' | 'cursor'>): Path | undefined {
   const { cursor, path } = view;
   return cursor === undefined || cursor.segment === '' ? undefined : [...(cursor.before ?? path.slice(0, cursor.depth)), cursor.segment];
 }

@@ -1,10 +1,10 @@
 // The strip of all steps: height is wall time, the line is the median, outliers stand out and say what was different.
 import { button, element } from './dom';
 import { exact, signedTime, spoken, time } from './format';
-import type { Overview, StepSummary } from './messages';
+import type { InState, InView, SomeView } from './in_state';
+import type { Level, Overview, StepSummary } from './messages';
 import { LEGEND, stageColour, isHatched, type Theme } from './palette';
-import type { State } from './state';
-import type { Store } from './store';
+import type { Dispatch } from './state';
 
 const HEADROOM = 1.15; // above the highest bar; an extreme outlier does not flatten the others
 const MOST_OVER_MEDIAN = 3;
@@ -27,8 +27,10 @@ export function difference({ what, excess }: StepSummary['differences'][number])
 
 const differences = (step: StepSummary): string => step.differences.map(difference).join(', ');
 
+type Shown = InState<'overview'> & InView<'step' | 'beforeStep'>;
+
 // What of a bar says which step is shown, and which one it is compared with.
-function mark(made: HTMLElement, step: StepSummary, position: number, { view }: State): void {
+function mark(made: HTMLElement, step: StepSummary, position: number, view: SomeView<'step' | 'beforeStep'>): void {
   const shown = position === view.step;
   const before = position === view.beforeStep;
   const outlier = step.outlier ? `, an outlier${step.differences.length > 0 ? `: ${differences(step)}` : ''}` : '';
@@ -39,19 +41,19 @@ function mark(made: HTMLElement, step: StepSummary, position: number, { view }: 
   made.setAttribute('aria-pressed', String(shown));
 }
 
-function bar(step: StepSummary, position: number, state: State, top: number, store: Store): HTMLElement {
+function bar(step: StepSummary, position: number, { overview, view }: Shown, top: number, dispatch: Dispatch): HTMLElement {
   const press = (event: MouseEvent): void => {
-    const shown = store.get().view.step === position;
-    store.dispatch(event.shiftKey && !shown ? { type: 'compare', step: position } : { type: 'show step', step: position });
+    const shown = made.classList.contains('shown'); // another one may be by now
+    dispatch(event.shiftKey && !shown ? { type: 'compare', step: position } : { type: 'show step', step: position });
   };
-  const text = (state.overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index} · ${time(step.wall)}` : '';
+  const text = (overview?.steps.length ?? 0) <= LABELLED_STEPS ? `${step.index} · ${time(step.wall)}` : '';
   const made = element(
     'button',
     { attributes: { type: 'button' }, on: { click: press } },
     element('span', { class: 'bar', style: { height: share(step.wall, top) } }),
     element('span', { class: 'text', text }),
   );
-  mark(made, step, position, state);
+  mark(made, step, position, view);
   return made;
 }
 
@@ -61,7 +63,7 @@ export function farthestOutlier({ steps, median }: Pick<Overview, 'steps' | 'med
   return steps.reduce((best, step, position) => (distance(step) > (best < 0 ? -1 : distance(steps[best]!)) ? position : best), -1);
 }
 
-function words(overview: Overview, store: Store): HTMLElement {
+function words(overview: Overview, dispatch: Dispatch): HTMLElement {
   const line = element('span', { class: 'dim words' });
   const position = farthestOutlier(overview);
   const outlier = overview.steps[position];
@@ -71,7 +73,7 @@ function words(overview: Overview, store: Store): HTMLElement {
     const [most] = outlier.differences;
     const what = most === undefined ? '' : `: ${difference(most)}`;
     line.append(
-      button(`step ${outlier.index} ${kind}`, differences(outlier), () => store.dispatch({ type: 'show step', step: position })),
+      button(`step ${outlier.index} ${kind}`, differences(outlier), () => dispatch({ type: 'show step', step: position })),
       `${what} · `,
     );
   }
@@ -81,11 +83,11 @@ function words(overview: Overview, store: Store): HTMLElement {
 }
 
 // The stages that occur, each with its colour, in the order of a step.
-export function stagesShown(state: State): readonly string[] {
+export function stagesShown(overview: Overview | undefined, levels: readonly (Level | undefined)[]): readonly string[] {
   const seen = new Set<string>();
-  for (const { stage } of state.overview?.stages ?? []) seen.add(stage);
-  for (const data of [...state.levels, ...state.beside.levels]) {
-    for (const { kind, blocks, waits } of data?.whole?.level.tracks ?? []) {
+  for (const { stage } of overview?.stages ?? []) seen.add(stage);
+  for (const level of levels) {
+    for (const { kind, blocks, waits } of level?.tracks ?? []) {
       if (kind === 'communication') seen.add('communication');
       for (const stage of blocks.stages) seen.add(stage);
       if (blocks.kinds.includes('idle')) seen.add('idle');
@@ -111,17 +113,17 @@ export function renderLegend(stages: readonly string[], theme: Theme): HTMLEleme
   );
 }
 
-export function renderSteps(state: State, store: Store): HTMLElement[] {
+export function renderSteps(state: Shown, dispatch: Dispatch): HTMLElement[] {
   const { overview } = state;
   if (overview === undefined) return [element('div', { class: 'skeleton' })];
   const top = stripTop(overview);
   const median = element('span', { class: 'median', style: { bottom: share(overview.median, top) } });
-  const bars = overview.steps.map((step, position) => bar(step, position, state, top, store));
+  const bars = overview.steps.map((step, position) => bar(step, position, state, top, dispatch));
   return [
     button(
       overview.steps.length === 1 ? 'step' : 'steps',
       'the whole recording: all steps on one axis (o)',
-      () => store.dispatch({ type: 'show recording' }),
+      () => dispatch({ type: 'show recording' }),
       'link all',
     ),
     element(
@@ -130,15 +132,15 @@ export function renderSteps(state: State, store: Store): HTMLElement[] {
       ...bars,
       ...(overview.steps.length > 1 ? [median] : []),
     ),
-    words(overview, store),
+    words(overview, dispatch),
   ];
 }
 
 // Another step is shown or compared with: of thousands of bars a few change, and the one that was pressed keeps the focus.
-export function markSteps(strip: HTMLElement, state: State, before: State): void {
+export function markSteps(strip: HTMLElement, state: Shown, before: Shown): void {
   const bars = strip.querySelector('.bars')?.children;
   for (const position of new Set([before.view, state.view].flatMap(({ step, beforeStep }) => [step, beforeStep]))) {
     const [step, made] = [state.overview?.steps[position ?? -1], bars?.[position ?? -1]];
-    if (step !== undefined && made instanceof HTMLElement) mark(made, step, position!, state);
+    if (step !== undefined && made instanceof HTMLElement) mark(made, step, position!, state.view);
   }
 }

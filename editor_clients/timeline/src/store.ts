@@ -3,12 +3,12 @@ import type { Need } from './need';
 import { needs } from './needs';
 import { reduce } from './reduce';
 import type { Selected } from './requests';
-import type { Action, State } from './state';
+import type { Action, Dispatch, State } from './state';
 import { RequestFailed, type Transport } from './transport';
 
 export interface Store {
   readonly get: () => State;
-  readonly dispatch: (action: Action) => void;
+  readonly dispatch: Dispatch;
   readonly subscribe: (listener: (state: State, before: State) => void) => void;
   readonly setWidth: (trackWidth: number) => void; // pixels that a level is asked for
 }
@@ -23,7 +23,9 @@ export function createStore(initial: State, transport: Transport): Store {
   const untold: (readonly [state: State, before: State])[] = [];
   const running = new Set<string>(); // slots
 
-  function dispatch(action: Action): void {
+  const dispatch: Dispatch = (...actions) => actions.forEach(change);
+
+  function change(action: Action): void {
     const before = state;
     state = reduce(state, action);
     if (state === before) return;

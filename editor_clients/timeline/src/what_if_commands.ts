@@ -1,7 +1,6 @@
 // What the curve of checkpoints asks for: a budget, an edit, a text on the clipboard. Each says what came of it.
 import { copyText } from './clipboard';
-import type { Store } from './store';
-import type { Transport } from './transport';
+import type { Ways } from './ways';
 
 export interface PlanCommands {
   readonly choose: (budget: number | undefined) => void; // nothing: the unchanged step
@@ -10,21 +9,19 @@ export interface PlanCommands {
   readonly copy: (text: string) => void;
 }
 
-export function createPlanCommands(store: Store, transport: Transport): PlanCommands {
-  const say = (text: string, done = false): void => store.dispatch({ type: 'plan said', text, ...(done ? { done } : {}) });
+export function createPlanCommands({ dispatch, request }: Pick<Ways, 'dispatch' | 'request'>): PlanCommands {
+  const say = (text: string, done = false): void => dispatch({ type: 'plan said', text, ...(done ? { done } : {}) });
   const failed = (error: unknown): void => say(error instanceof Error ? error.message : String(error));
 
   function plan(profile: string): void {
     say('starting …');
-    transport
-      .request('hotlens/timeline/planCheckpoints', { profile })
+    request('hotlens/timeline/planCheckpoints', { profile })
       .then(({ started, message }) => started || say(message ?? 'Nothing was started.'))
       .catch(failed);
   }
 
   function set(profile: string, blocks: readonly string[]): void {
-    transport
-      .request('hotlens/timeline/setCheckpoints', { profile, blocks })
+    request('hotlens/timeline/setCheckpoints', { profile, blocks })
       .then(({ applied, message }) =>
         applied
           ? say('The script checkpoints them now; undo in the editor takes it back. Profile again to measure it.', true)
@@ -34,7 +31,7 @@ export function createPlanCommands(store: Store, transport: Transport): PlanComm
   }
 
   return {
-    choose: (budget) => store.dispatch({ type: 'choose budget', ...(budget === undefined ? {} : { budget }) }),
+    choose: (budget) => dispatch({ type: 'choose budget', ...(budget === undefined ? {} : { budget }) }),
     plan,
     set,
     copy: (text) => copyText(text, say),

@@ -1,105 +1,92 @@
-// Which part of each level is seen, and which part is chosen to be summed.
-import { extentAt, isBeside } from './beside';
+// Which part of each level is seen, and which part is chosen to be summed. Pure: what a zoom does to the state.
+import { extentAt, isBeside, type Axes } from './beside';
+import { underNow } from './cursor';
+import type { InState, InView } from './in_state';
 import type { Span } from './messages';
 import { panned, scaleOf, zoomed } from './scale';
-import type { SeenAt } from './cursor';
 import type { Seen } from './shown';
-import type { State } from './state';
-import type { Store } from './store';
+import type { Action } from './state';
 
-export interface Zooms {
-  readonly zoomAt: (depth: number, at: number, factor: number) => void;
-  readonly zoomBy: (factor: number) => void; // around the cursor
-  readonly panBy: (depth: number, ns: number) => void;
-  readonly panShare: (share: number) => void; // of the view
-  readonly zoomToBlock: (depth: number, seen: Seen) => void;
-  readonly zoomToChosen: () => void;
-  readonly choose: (depth: number, span: Span) => void;
-  readonly chooseSeen: () => void;
-  readonly fit: () => void;
-}
+type Zoomed = Axes & InView<'zooms'>;
+type Keyed = Zoomed & InView<'path' | 'cursor'>;
+
+const CHOSEN_MARGIN = 0.05; // of a block that is zoomed to
+const LEAST_MARGIN = 10; // ns
 
 // The level that keys without a pointer act on.
-export const depthOf = (state: State): number => state.view.cursor?.depth ?? state.view.path.length;
+export const depthOf = ({ view }: InView<'path' | 'cursor'>): number => view.cursor?.depth ?? view.path.length;
 
-export const viewAt = (state: State, depth: number): Span | undefined => state.view.zooms[depth] ?? extentAt(state, depth);
+export const viewAt = (state: Zoomed, depth: number): Span | undefined => state.view.zooms[depth] ?? extentAt(state, depth);
+
+function zoomTo(state: Axes, depth: number, span: Span): Action[] {
+  const extent = extentAt(state, depth);
+  if (extent === undefined) return [];
+  const whole = span[0] <= extent[0] && span[1] >= extent[1];
+  return [{ type: 'zoom', depth, ...(whole ? {} : { span }) }];
+}
 
 // `width`: of a track, pixels.
-export function createZooms(store: Store, width: () => number, underNow: () => SeenAt | undefined): Zooms {
-  function setZoom(depth: number, span: Span): void {
-    const extent = extentAt(store.get(), depth);
-    if (extent === undefined) return;
-    const whole = span[0] <= extent[0] && span[1] >= extent[1];
-    store.dispatch({ type: 'zoom', depth, ...(whole ? {} : { span }) });
-  }
+export function zoomAt(state: Zoomed, width: number, depth: number, at: number, factor: number): Action[] {
+  const [view, extent] = [viewAt(state, depth), extentAt(state, depth)];
+  if (view === undefined || extent === undefined) return [];
+  const gap = isBeside(state.view) ? undefined : state.levels[depth]?.gap;
+  const isShort = scaleOf(view, 0, width, gap).gap !== undefined;
+  return zoomTo(state, depth, zoomed(view, extent, at, factor, isShort ? gap : undefined));
+}
 
-  function zoomAt(depth: number, at: number, factor: number): void {
-    const state = store.get();
-    const [view, extent] = [viewAt(state, depth), extentAt(state, depth)];
-    if (view === undefined || extent === undefined) return;
-    const gap = isBeside(state.view) ? undefined : state.levels[depth]?.gap;
-    const isShort = scaleOf(view, 0, width(), gap).gap !== undefined;
-    setZoom(depth, zoomed(view, extent, at, factor, isShort ? gap : undefined));
-  }
+export function panBy(state: Zoomed, depth: number, ns: number): Action[] {
+  const extent = extentAt(state, depth);
+  const zoom = state.view.zooms[depth];
+  return extent === undefined || zoom === undefined ? [] : zoomTo(state, depth, panned(zoom, extent, ns));
+}
 
-  function panBy(depth: number, ns: number): void {
-    const state = store.get();
-    const extent = extentAt(state, depth);
-    const zoom = state.view.zooms[depth];
-    if (extent !== undefined && zoom !== undefined) setZoom(depth, panned(zoom, extent, ns));
-  }
+// Around the cursor.
+export function zoomBy(state: Keyed, width: number, factor: number): Action[] {
+  const depth = depthOf(state);
+  const view = viewAt(state, depth);
+  if (view === undefined) return [];
+  const seen = underNow(state, width)?.seen;
+  const middle = seen === undefined ? (view[0] + view[1]) / 2 : seen.start + seen.duration / 2;
+  return zoomAt(state, width, depth, Math.min(view[1], Math.max(view[0], middle)), factor);
+}
 
-  function zoomBy(factor: number): void {
-    const state = store.get();
-    const depth = depthOf(state);
-    const view = viewAt(state, depth);
-    if (view === undefined) return;
-    const seen = underNow()?.seen;
-    const middle = seen === undefined ? (view[0] + view[1]) / 2 : seen.start + seen.duration / 2;
-    zoomAt(depth, Math.min(view[1], Math.max(view[0], middle)), factor);
-  }
+// By a share of the view.
+export function panShare(state: Keyed, share: number): Action[] {
+  const depth = depthOf(state);
+  const zoom = state.view.zooms[depth];
+  return zoom === undefined ? [] : panBy(state, depth, (zoom[1] - zoom[0]) * share);
+}
 
-  function panShare(share: number): void {
-    const state = store.get();
-    const zoom = state.view.zooms[depthOf(state)];
-    if (zoom !== undefined) panBy(depthOf(state), (zoom[1] - zoom[0]) * share);
-  }
+export function zoomToBlock(state: Axes, depth: number, { start, duration }: Seen): Action[] {
+  const margin = Math.max(LEAST_MARGIN, duration * CHOSEN_MARGIN);
+  const extent = extentAt(state, depth) ?? [0, 0];
+  return zoomTo(state, depth, [Math.max(extent[0], start - margin), Math.min(extent[1], start + duration + margin)]);
+}
 
-  function zoomToBlock(depth: number, seen: Seen): void {
-    const margin = Math.max(10, seen.duration * 0.05);
-    const extent = extentAt(store.get(), depth) ?? [0, 0];
-    setZoom(depth, [Math.max(extent[0], seen.start - margin), Math.min(extent[1], seen.start + seen.duration + margin)]);
-  }
+export function choose(state: Axes, depth: number, [from, to]: Span): Action[] {
+  const extent = extentAt(state, depth);
+  if (extent === undefined) return [];
+  const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
+  return span[1] - span[0] >= 1 ? [{ type: 'range', depth, span }] : [];
+}
 
-  function choose(depth: number, [from, to]: Span): void {
-    const extent = extentAt(store.get(), depth);
-    if (extent === undefined) return;
-    const span: Span = [Math.max(extent[0], from), Math.min(extent[1], to)];
-    if (span[1] - span[0] >= 1) store.dispatch({ type: 'range', depth, span });
-  }
+export function chooseSeen(state: Keyed & InState<'range'>): Action[] {
+  const depth = state.range?.depth ?? depthOf(state);
+  const view = viewAt(state, depth);
+  return view === undefined ? [] : choose(state, depth, view);
+}
 
-  function chooseSeen(): void {
-    const state = store.get();
-    const depth = state.range?.depth ?? depthOf(state);
-    const view = viewAt(state, depth);
-    if (view !== undefined) choose(depth, view);
-  }
+export function zoomToChosen(state: Keyed & InState<'range'>, width: number): Action[] {
+  const { range } = state;
+  if (range !== undefined) return zoomTo(state, range.depth, range.span);
+  const now = underNow(state, width);
+  return now === undefined ? [] : zoomToBlock(state, now.depth, now.seen);
+}
 
-  function zoomToChosen(): void {
-    const { range } = store.get();
-    const now = underNow();
-    if (range !== undefined) setZoom(range.depth, range.span);
-    else if (now !== undefined) zoomToBlock(now.depth, now.seen);
-  }
-
-  function fit(): void {
-    const state = store.get();
-    const depth = depthOf(state);
-    if (state.view.zooms[depth] !== undefined) return store.dispatch({ type: 'zoom', depth });
-    state.view.zooms.forEach((zoom, each) => {
-      if (zoom !== undefined) store.dispatch({ type: 'zoom', depth: each });
-    });
-  }
-
-  return { zoomAt, zoomBy, panBy, panShare, zoomToBlock, zoomToChosen, choose, chooseSeen, fit };
+// The level of the cursor; where that is whole already, all of them.
+export function fit(state: InView<'path' | 'cursor' | 'zooms'>): Action[] {
+  const { zooms } = state.view;
+  const depth = depthOf(state);
+  const zoomed = zooms[depth] !== undefined ? [depth] : [...zooms.keys()].filter((each) => zooms[each] !== undefined);
+  return zoomed.map((each) => ({ type: 'zoom', depth: each }));
 }

@@ -531,6 +531,7 @@ test('moving the cursor changes nothing that the breakdown, batch sizes and chec
   const moved = play(state, { type: 'move', cursor: { depth: 0, segment: 'forward' } }, { type: 'search', open: true }, { type: 'point' });
   for (const key of ['failures', 'breakdowns', 'batch', 'whatIfs', 'comparisons', 'expanded'] as const)
     assert.equal(moved[key], state[key], key);
+  assert.equal(play(moved, { type: 'point' }), moved, 'nothing was pointed at');
 });
 
 test('what a listener changes is told after what it was told of, to every listener in one order', () => {
