@@ -1,9 +1,12 @@
 // The timeline that the shown one is compared with, drawn above it: the older of two profiles, or another step of the same. Its times are moved
 // so that each level begins where the shown one's does: one axis is for both. Pure.
 import { isRecording } from './address';
+import type { Details } from './details_messages';
 import type { InState, InView, SomeView } from './in_state';
-import type { Counterpart, Details, Level, Overview, Path, Span } from './messages';
+import type { Level } from './level_messages';
+import type { Overview, Path, Span } from './messages';
 import type { LevelData } from './state';
+import type { Counterpart } from './table_messages';
 
 export interface Beside {
   readonly overview?: Overview; // of the other profile, where there is one

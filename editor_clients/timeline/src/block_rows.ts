@@ -1,6 +1,6 @@
 // The rows of the panel about a block: its times, what its calls vary, its memory.
+import type { Details, Times } from './details_messages';
 import { bytes, exact, time } from './format';
-import type { Details, Times } from './messages';
 import type { Row } from './panel';
 
 const timeRow = (name: string, ns: number | undefined): Row[] => (ns === undefined || ns === 0 ? [] : [[name, time(ns), exact(ns)]]);

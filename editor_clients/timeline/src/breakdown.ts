@@ -4,12 +4,13 @@ import { isRecording } from './address';
 import { button, element } from './dom';
 import { bytes, percent, spoken, time } from './format';
 import type { InState, InView } from './in_state';
-import type { Breakdown, BreakdownRow, Metric, PeakMoment } from './messages';
+import type { PeakMoment } from './messages';
 import { METRICS } from './needs';
 import { blend, parseColour, stageColour, textOn, type Colours } from './palette';
 import { pointsAt } from './point';
 import type { Reveal } from './reveal';
 import { breakdownKey, type Dispatch, type Drill } from './state';
+import type { Breakdown, BreakdownRow, Metric } from './table_messages';
 
 const NARROW = 0.004; // of the bar: narrower rows are drawn together as the rest
 const MOST_PATH = 28; // characters of a module's path: its end tells it from its like

@@ -1,8 +1,8 @@
 // What the panel says of the exchanges between processes below a block.
 import { counted } from './columns';
+import type { Collective } from './details_messages';
 import { element, tableRow } from './dom';
 import { bytes, exact, percent, time } from './format';
-import type { Collective } from './messages';
 
 // "16 processes, Float, ring, LL", below it "103 MB, bus at least 15.2 GB/s", then "80 % hidden by other work".
 export function collectiveWords(each: Collective): string[] {

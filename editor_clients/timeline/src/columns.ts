@@ -1,6 +1,6 @@
 // One block out of a track's columns.
 import { time } from './format';
-import type { BlockColumns } from './messages';
+import type { BlockColumns } from './level_messages';
 
 export const labelOf = (blocks: BlockColumns, index: number): string => blocks.labels[blocks.label[index]!] ?? '';
 export const kindOf = (blocks: BlockColumns, index: number): string => blocks.kinds[blocks.kind[index]!] ?? '';

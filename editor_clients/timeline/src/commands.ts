@@ -7,10 +7,10 @@ import { exportWindow } from './export_window';
 import type { Save } from './export_picture';
 import { createFollow } from './follow';
 import type { Command } from './keys';
-import type { Match } from './messages';
 import { createReveal, placeOf, type Reveal } from './reveal';
 import { isMadeWide, type Seen } from './shown';
 import { note } from './state';
+import type { Match } from './table_messages';
 import type { Ways } from './ways';
 import { zoomToBlock } from './zooms';
 

@@ -2,9 +2,9 @@
 import { button, element, tableRow } from './dom';
 import { percent, signedTime, spoken, time, toldApart } from './format';
 import type { InState, InView } from './in_state';
-import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './messages';
 import { pointsAt } from './point';
 import { moduleKey, type Dispatch } from './state';
+import type { Change, Changed, CompareRow, ComparedSide, Comparison } from './table_messages';
 
 export const SIGNS: Readonly<Record<Change, string>> = { faster: '▼', slower: '▲', same: '=', added: '+', removed: '−' };
 

@@ -1,7 +1,7 @@
 // The panel's tables of arithmetic by unique arguments, and of what would shorten the step.
+import type { Details, OperatorCost } from './details_messages';
 import { element, tableRow } from './dom';
 import { exact, percent, rate, time } from './format';
-import type { Details, OperatorCost } from './messages';
 import { table, type Row } from './panel';
 
 const MOST_COSTS = 8;

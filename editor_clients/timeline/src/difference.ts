@@ -2,12 +2,13 @@
 import { besideSide, counterpartOf, isBeside, shownSide, sideOf, type Sides } from './beside';
 import { shortName } from './columns';
 import { changeText, shareWords, SIGNS } from './compare';
+import type { Details } from './details_messages';
 import { element, tableRow } from './dom';
 import { exact, signedTime, time } from './format';
 import type { InState, InView } from './in_state';
-import type { Details, Judged } from './messages';
 import { isAbout } from './need';
 import { selectedPath } from './state';
+import type { Judged } from './table_messages';
 
 export type Selected = Sides & InState<'details'> & InView<'path' | 'cursor'>;
 

@@ -1,5 +1,6 @@
 // Draws the levels with a pen: what stands where comes from layout.ts, colours from palette.ts.
 import type { Cursor } from './address';
+import type { Arrow } from './details_messages';
 import { drawLanes } from './draw_lanes';
 import { drawTrack, inks } from './draw_track';
 import { axisUnit, time } from './format';
@@ -14,7 +15,7 @@ import {
   type LevelLayout,
   type Picture,
 } from './layout';
-import type { Arrow, Path, Span } from './messages';
+import type { Path, Span } from './messages';
 import type { Colours } from './palette';
 import type { Pen } from './pen';
 import type { PinMark } from './pins';

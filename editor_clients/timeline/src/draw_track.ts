@@ -1,7 +1,7 @@
 // Draws the blocks of one track: as wide as they are busy, waiting as waiting, each with its name and time where there is room.
 import { kindOf, stageOf, sumsOf, wordings } from './columns';
 import { labelThatFits, layoutTrack, TEXT_PADDING, TRACK_HEIGHT, type LevelLayout, type Rect } from './layout';
-import type { BlockColumns, Track } from './messages';
+import type { BlockColumns, Track } from './level_messages';
 import { blend, isHatched, parseColour, stageColour, textOn, type Colours } from './palette';
 import type { Pen } from './pen';
 import { coverOf, NARROW, spansOfRun, strokesOf, waitsOf, type Stroke } from './runs';

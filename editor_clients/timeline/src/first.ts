@@ -1,5 +1,6 @@
 // What the server knew when it sent the page travels inside it: the first picture needs no connection.
-import type { Level, Overview, Profiles } from './messages';
+import type { Level } from './level_messages';
+import type { Overview, Profiles } from './messages';
 import { reduce } from './reduce';
 import type { Action, State } from './state';
 

@@ -1,8 +1,8 @@
 // Where a match of the search leads: to its block and its other calls, into the step that has it, to its line.
 import type { InState, InView } from './in_state';
-import type { Match } from './messages';
 import type { Reveal } from './reveal';
 import { note, selectedPath } from './state';
+import type { Match } from './table_messages';
 import { sayWhy, type Ways } from './ways';
 
 type Reads = InState<'search'> & InView<'profile' | 'step' | 'path' | 'cursor'>;

@@ -1,8 +1,8 @@
 // The panel of idle time: why nothing runs, what the host did meanwhile, what came next.
 import { shortName } from './columns';
+import type { Idle } from './details_messages';
 import { button, element, tableRow } from './dom';
 import { exact, fileName, time } from './format';
-import type { Idle } from './messages';
 import type { Reveal } from './reveal';
 import type { Dispatch } from './state';
 

@@ -1,8 +1,8 @@
 // The panel's table of kernels, longest first; without a device, of the operators that do the work.
 import { shortName } from './columns';
+import type { Kernel, Others } from './details_messages';
 import { element, tableRow } from './dom';
 import { exact, time } from './format';
-import type { Kernel, Others } from './messages';
 import { heading } from './panel';
 
 const MOST_KERNELS = 8;

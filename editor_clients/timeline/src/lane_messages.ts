@@ -1,5 +1,6 @@
 // What `hotlens/timeline/lanes` answers: what stands below the tracks of a step. Times are nanoseconds after the step's start.
-import type { Columns, Span } from './messages';
+import type { Columns } from './level_messages';
+import type { Span } from './messages';
 
 // The lists are the flame's; `place` is a position too, -1 where there is none.
 export interface FlameRow extends Columns {

@@ -3,7 +3,8 @@
 import { bisectRight, range, tickStep } from 'd3-array';
 import { layoutLanes, type LaneRow } from './lanes';
 import type { Lanes } from './lane_messages';
-import type { BlockColumns, Level, Path, Span, Track } from './messages';
+import type { BlockColumns, Level, Track } from './level_messages';
+import type { Path, Span } from './messages';
 import { nsPerPixel, scaleOf, toPixel, toTime, type Scale } from './scale';
 
 export const TRACK_HEIGHT = 28;

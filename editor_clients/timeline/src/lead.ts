@@ -2,7 +2,8 @@
 import { isBeside } from './beside';
 import type { InState, InView } from './in_state';
 import { layoutPicture, levelHeight, TRACK_GAP, TRACK_HEIGHT } from './layout';
-import type { Level, Path } from './messages';
+import type { Level } from './level_messages';
+import type { Path } from './messages';
 import { leadingStage, widestOf } from './navigate';
 import { shownLevels, type Drawn } from './shown';
 

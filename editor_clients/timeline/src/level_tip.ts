@@ -1,10 +1,11 @@
 // What stands beside the pointer: the lines of the block or lane under it.
 import { isBeside, type Axes, type Sides } from './beside';
+import type { Details } from './details_messages';
 import { element } from './dom';
 import type { InState, InView } from './in_state';
 import { laneLines } from './lane_words';
 import { stepWall } from './marks';
-import type { Details, Path } from './messages';
+import type { Path } from './messages';
 import { pinMarks, pinWords } from './pins';
 import type { Hit, PointerState } from './pointer';
 import { inOwnTime, type Seen } from './shown';

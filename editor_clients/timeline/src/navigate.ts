@@ -2,7 +2,8 @@
 import type { Cursor } from './address';
 import { firstSeen, type ShownLevel } from './layout';
 import { kindOf, stageOf } from './columns';
-import type { BlockColumns, Level, Path, Track } from './messages';
+import type { BlockColumns, Level, Track } from './level_messages';
+import type { Path } from './messages';
 import { cursorOn, seenBlock, underCursor } from './shown';
 
 export type Direction = 'left' | 'right' | 'up' | 'down' | 'home' | 'end';

@@ -1,5 +1,7 @@
 // One thing to ask the server for, and how fine a level has to be for what is seen of it. Pure.
-import type { Details, Level, Path, Span } from './messages';
+import type { Details } from './details_messages';
+import type { Level } from './level_messages';
+import type { Path, Span } from './messages';
 import type { Method, Params, Result } from './requests';
 import { finePixels, scaleOf } from './scale';
 import { samePath, type Action, type LevelData, type LoadedLevel } from './state';

@@ -2,13 +2,16 @@
 import { isRecording, RECORDING, type View } from './address';
 import type { BatchSizes } from './batch_messages';
 import { isBeside, isComparing, shiftAt, sideOf } from './beside';
-import type { Breakdown, Details, Level, Metric, Path, Recording, Span } from './messages';
+import type { Details } from './details_messages';
+import type { Level, Recording } from './level_messages';
+import type { Path, Span } from './messages';
 import { COARSER, covers, isAbout, missing, MOST_WIDTH, need, windowFor, type LevelWindow, type Need } from './need';
 import { besideNeeds } from './needs_beside';
 import { pinKey, type PinnedBlock } from './pins';
 import type { Result } from './requests';
 import { finePixels, scaleOf } from './scale';
 import { breakdownKey, idleUnder, moduleKey, samePath, selectedPath, stepOf, type Action, type State } from './state';
+import type { Breakdown, Metric } from './table_messages';
 import type { WhatIfs } from './what_if_messages';
 
 const ROWS = 40; // of a breakdown: more are below a pixel

@@ -1,8 +1,11 @@
 // What the timeline beside the shown one needs: its overview, its levels, what the open and the selected blocks are there.
 import { besidePath, besideSide, counterpartKey, counterpartOf, isBeside, movedSpan, shiftAt, sideOf } from './beside';
-import type { Counterpart, Details, Level, Overview, Path, RangeSums } from './messages';
+import type { Details, RangeSums } from './details_messages';
+import type { Level } from './level_messages';
+import type { Overview, Path } from './messages';
 import { isAbout, missing, need, type Need } from './need';
 import { samePath, selectedPath, type Action, type State } from './state';
+import type { Counterpart } from './table_messages';
 
 function besideLevelNeed(state: State, depth: number, width: number): Need[] {
   const [side, path] = [besideSide(state), besidePath(state, depth)];

@@ -1,6 +1,6 @@
 // What the pointer or the focus rests on, in the levels and in the breakdown: the state is told after a moment, and at once when it leaves.
 // The lines of it are highlighted in the editor.
-import type { Details, Lines } from './messages';
+import type { Details, Lines } from './details_messages';
 import type { Dispatch, Pointed, Target } from './state';
 import type { Ways } from './ways';
 

@@ -1,8 +1,8 @@
 // The panel while a range of time is chosen: how busy each track was in it, and what ran there, added up.
+import type { RangeSums } from './details_messages';
 import { element } from './dom';
 import { exact, percent, spoken, time } from './format';
 import { kernelsPart } from './kernels';
-import type { RangeSums } from './messages';
 import { table, title, type Row } from './panel';
 import type { Range } from './state';
 

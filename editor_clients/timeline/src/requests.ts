@@ -1,23 +1,10 @@
 // What the page may ask and may be told, by the names of protocol/TIMELINE.md.
 import type { BatchSizes } from './batch_messages';
+import type { Arrows, Details, Idle, Lines, RangeSums } from './details_messages';
 import type { Lanes } from './lane_messages';
-import type {
-  Arrows,
-  Breakdown,
-  Comparison,
-  Counterpart,
-  Details,
-  Idle,
-  Level,
-  Lines,
-  Matches,
-  Metric,
-  Overview,
-  Path,
-  Profiles,
-  RangeSums,
-  Recording,
-} from './messages';
+import type { Level, Recording } from './level_messages';
+import type { Overview, Path, Profiles } from './messages';
+import type { Breakdown, Comparison, Counterpart, Matches, Metric } from './table_messages';
 import type { WhatIfs } from './what_if_messages';
 
 interface Where {

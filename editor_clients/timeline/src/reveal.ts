@@ -1,6 +1,6 @@
 // A line is shown in the editor, where there is one.
+import type { Details, Place } from './details_messages';
 import type { InView } from './in_state';
-import type { Details, Place } from './messages';
 import { note } from './state';
 import { sayWhy, type Ways } from './ways';
 

@@ -1,7 +1,7 @@
 // The server draws a block of many short spans as many narrow pieces, so that what is drawn is as wide as the block is busy. To the hand
 // and the eye they are one thing: pieces of one block with less than about a pixel between them become one run, which has the name, the
 // frame and the tip, and is drawn as its pieces. Pure.
-import type { BlockColumns, Level, Pieces, Track } from './messages';
+import type { BlockColumns, Level, Pieces, Track } from './level_messages';
 import { toPixel, type Scale } from './scale';
 
 // A piece lasts as long as what it stands for within one pixel is busy, so between two of them there may be this many pixels.

@@ -1,7 +1,8 @@
 // Time to pixels and back, on one axis for host and device. A device may run far behind its host: then a level would be mostly the time
 // between the two, and both would be slivers. Such a gap, in which nothing of the level happens on any track, is drawn at a fixed width, and
 // the axis says how long it is. Pure.
-import type { Level, Span } from './messages';
+import type { Level } from './level_messages';
+import type { Span } from './messages';
 
 export interface Scale {
   readonly view: Span; // ns

@@ -3,8 +3,8 @@ import type { Commands } from './commands';
 import { element } from './dom';
 import { time } from './format';
 import type { InState } from './in_state';
-import type { Match } from './messages';
 import type { Dispatch } from './state';
+import type { Match } from './table_messages';
 
 type Searched = InState<'search' | 'overview'>;
 

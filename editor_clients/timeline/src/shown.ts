@@ -5,7 +5,8 @@ import { counted, kindOf, labelOf, shortName, stageOf } from './columns';
 import { time, toldApart } from './format';
 import type { InState, InView } from './in_state';
 import { firstSeen, type PairPart, type ShownLevel } from './layout';
-import type { Block, Level, Path, Span } from './messages';
+import type { Block, Level } from './level_messages';
+import type { Path, Span } from './messages';
 import { isFine, viewOf } from './need';
 import { samePath, type LevelData } from './state';
 

@@ -2,25 +2,13 @@
 import { isRecording, type Chosen, type Cursor, type View } from './address';
 import { NO_BATCH, type Batch, type BatchAction } from './batch_state';
 import { NOTHING_BESIDE, type Beside } from './beside';
+import type { Arrows, Details, Idle, RangeSums } from './details_messages';
 import type { InState, InView, SomeView } from './in_state';
 import type { Lanes } from './lane_messages';
-import type {
-  Arrows,
-  Breakdown,
-  Comparison,
-  Counterpart,
-  Details,
-  Idle,
-  Level,
-  Matches,
-  Metric,
-  Overview,
-  Path,
-  Profiles,
-  RangeSums,
-  Span,
-} from './messages';
+import type { Level } from './level_messages';
+import type { Overview, Path, Profiles, Span } from './messages';
 import type { Pin, PinnedBlock } from './pins';
+import type { Breakdown, Comparison, Counterpart, Matches, Metric } from './table_messages';
 import type { Connection } from './transport';
 import { NO_WHAT_IFS, type WhatIfAction, type WhatIfState } from './what_if_state';
 

@@ -2,7 +2,8 @@
 import { button, element } from './dom';
 import { exact, signedTime, spoken, time } from './format';
 import type { InState, InView, SomeView } from './in_state';
-import type { Level, Overview, StepSummary } from './messages';
+import type { Level } from './level_messages';
+import type { Overview, StepSummary } from './messages';
 import { LEGEND, stageColour, isHatched, type Theme } from './palette';
 import type { Dispatch } from './state';
 

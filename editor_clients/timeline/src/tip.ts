@@ -1,8 +1,8 @@
 // What stands beside the pointer: at once what the level's columns say of a block, and after a rest on it what its details say as well.
 import { busyWords, waitingWords } from './columns';
+import type { Details, Times } from './details_messages';
 import { element } from './dom';
 import { exact, ofStep, spoken, time } from './format';
-import type { Details, Times } from './messages';
 import { blockWords, gapWords, isMadeWide, type Seen } from './shown';
 
 const MOST_SHAPE = 60; // characters

@@ -43,24 +43,24 @@ export async function messages(world) {
     timeline.ask('counterpart', { step: 1, path: each, other: profile.id, otherStep: 0, side: 'after' }),
   );
   const answers = {
-    Comparison: [await timeline.ask('compare', sides)],
-    Counterpart: await Promise.all(counterparts),
-    Profiles: [await timeline.ask('profiles', {})],
-    Overview: [await timeline.ask('overview', {})],
-    Recording: [await timeline.ask('recording', { width: 300 })],
-    Level: [level, await timeline.ask('level', { path: widestPath, width: 50, unfold: true })],
-    Details: await Promise.all([[], widestPath, found].map((each) => timeline.ask('details', { path: each }))),
-    Arrows: [await timeline.ask('arrows', { path: found })],
-    RangeSums: [await timeline.ask('range', { path: [], from: 0, to: Math.round(level.extent[1] / 3) })],
-    Matches: [{ ...(await timeline.ask('search', { query: 'a', limit: 5 })) }],
-    Breakdown: await Promise.all(['time', 'memory'].map((metric) => timeline.ask('breakdown', { metric }))),
+    compare: [await timeline.ask('compare', sides)],
+    counterpart: await Promise.all(counterparts),
+    profiles: [await timeline.ask('profiles', {})],
+    overview: [await timeline.ask('overview', {})],
+    recording: [await timeline.ask('recording', { width: 300 })],
+    level: [level, await timeline.ask('level', { path: widestPath, width: 50, unfold: true })],
+    details: await Promise.all([[], widestPath, found].map((each) => timeline.ask('details', { path: each }))),
+    arrows: [await timeline.ask('arrows', { path: found })],
+    range: [await timeline.ask('range', { path: [], from: 0, to: Math.round(level.extent[1] / 3) })],
+    search: [{ ...(await timeline.ask('search', { query: 'a', limit: 5 })) }],
+    breakdown: await Promise.all(['time', 'memory'].map((metric) => timeline.ask('breakdown', { metric }))),
   };
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hotlens-messages-'));
   world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'answers.ts');
-  const types = `import type { ${Object.keys(answers).join(', ')} } from ${JSON.stringify(path.join(PAGE, 'src/messages'))};`;
-  const lines = Object.entries(answers).flatMap(([type, all]) =>
-    all.map((answer, at) => `export const a${type}${at}: ${type} = ${JSON.stringify(answer)};`),
+  const types = `import type { Result } from ${JSON.stringify(path.join(PAGE, 'src/requests'))};`;
+  const lines = Object.entries(answers).flatMap(([asked, all]) =>
+    all.map((answer, at) => `export const ${asked}${at}: Result<'hotlens/timeline/${asked}'> = ${JSON.stringify(answer)};`),
   );
   fs.writeFileSync(file, [types, ...lines].join('\n'));
   const settings = JSON.parse(fs.readFileSync(path.join(PAGE, 'tsconfig.json'), 'utf8'));

@@ -1,5 +1,6 @@
 // Small levels for tests, and random numbers that a seed repeats.
-import type { Block, BlockColumns, Level, Overview, Span, Track } from '../messages';
+import type { Block, BlockColumns, Level, Track } from '../level_messages';
+import type { Overview, Span } from '../messages';
 
 // Mulberry32.
 export function random(seed: number): () => number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOpenEnded, START, writeAddress } from '../address';
 import { leadFurther } from '../lead';
-import type { Level } from '../messages';
+import type { Level } from '../level_messages';
 import { reduce } from '../reduce';
 import { initialState, type Action, type State } from '../state';
 import { levelOf, trackOf } from './fixtures';

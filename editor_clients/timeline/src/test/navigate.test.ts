@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cursor } from '../address';
 import { commandFor, COMMANDS } from '../keys';
+import type { Level, Track } from '../level_messages';
 import { navigate, type Direction, type Place } from '../navigate';
 import { underCursor } from '../shown';
-import type { Level, Track } from '../messages';
 import { levelOf, trackOf, type SimpleBlock } from './fixtures';
 
 const STEP = levelOf(

@@ -3,16 +3,18 @@ import { test } from 'node:test';
 import { collectiveWords } from '../collectives';
 import { layoutSlices, mainPart, partsOf, peakWords } from '../breakdown';
 import { rowsOf } from '../block_rows';
+import type { Details } from '../details_messages';
 import { othersOf } from '../kernels';
 import { changeText, sorted } from '../compare';
 import { changeOf } from '../gains';
 import { communicationWords, sensitivityWords } from '../helps';
 import { pictureAsSvg } from '../export_picture';
 import { layoutPicture } from '../layout';
-import type { BreakdownRow, CompareRow, Details, Overview } from '../messages';
+import type { Overview } from '../messages';
 import type { Colours } from '../palette';
 import { facts } from '../header';
 import { difference, farthestOutlier, stripTop } from '../steps';
+import type { BreakdownRow, CompareRow } from '../table_messages';
 import { levelOf, random, trackOf } from './fixtures';
 
 const COLOURS: Colours = {

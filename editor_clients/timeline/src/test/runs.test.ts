@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawPicture } from '../draw';
 import { layoutPicture } from '../layout';
-import type { Level } from '../messages';
+import type { Level } from '../level_messages';
 import type { Colours } from '../palette';
 import { stageColour } from '../palette';
 import type { Pen } from '../pen';

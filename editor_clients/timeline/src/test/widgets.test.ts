@@ -5,12 +5,12 @@ import { renderBreakdown } from '../breakdown';
 import { renderCompare } from '../compare';
 import { renderDetails } from '../details';
 import { renderStory } from '../header';
-import type { BreakdownRow, Comparison } from '../messages';
 import type { Colours } from '../palette';
 import type { Line } from '../reveal';
 import { seenBlock } from '../shown';
 import { moduleKey, type Action } from '../state';
 import { renderSteps } from '../steps';
+import type { BreakdownRow, Comparison } from '../table_messages';
 import { countOf, press, textOf } from './fake_page';
 import { levelOf, overviewOf, trackOf } from './fixtures';
 
