@@ -14,18 +14,21 @@ class Sites {
  public:
   explicit Sites(profile::Profile& profile) : profile_(profile) {}
 
-  profile::Site of(const Spot& spot) {
-    return {.file = file(*spot.code),
-            .line = spot.range.begin.line,
-            .end_line = spot.range.end.line,
-            .column = spot.range.begin.column,
-            .end_column = spot.range.end.column,
-            .function = spot.function};
+  profile::Site of(const Node& node) {
+    const auto [begin, end] = node.range();
+    return {.file = file(*node.code),
+            .line = begin.line,
+            .end_line = end.line,
+            .column = begin.column,
+            .end_column = end.column,
+            .function = qualified_name(node)};
   }
   // The header of a class, by its line.
-  profile::Site of(const Node& type) {
-    const std::uint32_t line = type.range().begin.line;
-    return {.file = file(*type.code), .line = line, .end_line = line, .column = {}, .end_column = {}, .function = qualified_name(type)};
+  profile::Site of_class(const Node& type) {
+    profile::Site site = of(type);
+    site.end_line = site.line;
+    site.column = site.end_column = std::nullopt;
+    return site;
   }
 
  private:
@@ -68,14 +71,14 @@ std::shared_ptr<const profile::Profile> guess_lines(std::shared_ptr<const profil
     const PlacedModule& placed = placement.modules[traced];
     for (const profile::ModuleId id : rows_of(traced)) {
       profile::Module& module = guessed->modules[id.index];
-      if (placed.attached) module.attached = sites.of(*placed.attached);
-      if (placed.constructed) module.constructed = sites.of(*placed.constructed);
-      if (placed.type) module.class_site = sites.of(*placed.type);
+      if (placed.attached) module.attached = sites.of(placed.attached);
+      if (placed.constructed) module.constructed = sites.of(placed.constructed);
+      if (placed.type) module.class_site = sites.of_class(placed.type);
       module.by_name = !placed.by_line;
     }
   }
   for (const PlacedCall& call : placement.calls) {
-    profile::CallSite site{.site = sites.of(call.spot), .modules = {}, .calls = call.calls};
+    profile::CallSite site{.site = sites.of(call.site), .modules = {}, .calls = call.calls};
     for (const std::uint32_t traced : call.modules) {
       const std::vector<profile::ModuleId> rows = rows_of(traced);
       site.modules.insert(site.modules.end(), rows.begin(), rows.end());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "annotator/guess/match/token_match.h"
@@ -16,6 +15,66 @@ using attribution::kNoNode;
 using Kind = Value::Kind;
 
 constexpr std::size_t kMostObjects = 4;  // ways to have made one module that are followed; more say nothing any more
+
+// The first of several nodes, should all begin on its line.
+Node on_one_line(const std::vector<Node>& nodes) {
+  const bool one = std::ranges::all_of(nodes, [&](const Node& node) { return node && node.begins_beside(nodes.front()); });
+  return one && !nodes.empty() ? nodes.front() : Node{};
+}
+
+// Where each module may have been made: what its calls allow, and the line that all of them share.
+class PlaceCandidates {
+ public:
+  PlaceCandidates(const Evaluator& evaluator, std::size_t modules) : evaluator_(evaluator), known_(modules) {}
+
+  // A call of a module that may be any of `places`; of several calls only what all allow stays.
+  void note(std::uint32_t module, const std::vector<ValueId>& places) {
+    auto& known = known_[module];
+    if (known.empty()) {
+      known = places;
+    } else if (!places.empty()) {
+      std::erase_if(known,
+                    [&](ValueId one) { return std::ranges::none_of(places, [&](ValueId other) { return may_be_same(one, other); }); });
+    }
+  }
+
+  // Sets the lines on which all candidates of a module stand, where they stand on one.
+  void settle(std::uint32_t module, PlacedModule& to) const {
+    std::vector<Node> attached, constructed;
+    for (const ValueId one : known_[module]) {
+      for (const ValueId name : names(one)) attached.push_back(place(name));
+      constructed.push_back(evaluator_.made_at(evaluator_.object(one)));
+    }
+    to.attached = on_one_line(attached);
+    const Node made = on_one_line(constructed);
+    if (made && !made.begins_beside(to.attached)) to.constructed = made;
+  }
+
+ private:
+  // Where a value was attached; null where it was not.
+  Node place(ValueId value) const { return evaluator_.at(value).kind == Kind::place ? evaluator_.at(value).node : Node{}; }
+
+  // Whether two values may be one place, or one object. What is not known where it was attached may be any other such.
+  bool may_be_same(ValueId a, ValueId b) const {
+    const Value &one = evaluator_.at(a), &other = evaluator_.at(b);
+    const bool places = one.kind == Kind::place && other.kind == Kind::place;
+    return a == b || (places && one.node.id() == other.node.id()) || evaluator_.is_same_made(a, b);
+  }
+
+  // The places at which an object got a name for certain: it is shown under one of them. What is taken from a plain list has it elsewhere.
+  std::vector<ValueId> names(ValueId place) const {
+    std::vector<ValueId> all;
+    const bool named = evaluator_.at(place).kind == Kind::place;
+    for (const ValueId one : evaluator_.places_of(evaluator_.object(place))) {
+      if (evaluator_.is_same_made(place, one) && (!named || evaluator_.at(one).certain)) all.push_back(one);
+    }
+    if (named || all.empty()) add_once(all, place);
+    return all;
+  }
+
+  const Evaluator& evaluator_;
+  std::vector<std::vector<ValueId>> known_;
+};
 
 class Matcher {
  public:
@@ -34,7 +93,7 @@ class Matcher {
     std::vector<char> outermost(out_.modules.size());
     for (std::uint32_t node = 0; node < calls_.nodes.size(); ++node) {
       const std::uint32_t module = calls_.nodes[node].module;
-      if (module == kNoNode || inside_module(node)) continue;
+      if (module == kNoNode || caller(node) != kNoNode) continue;
       outermost[module] = 1;
       enter(node, made_by_scripts(node));
     }
@@ -43,19 +102,14 @@ class Matcher {
       PlacedModule& placed = out_.modules[module];
       if (!several) candidates_.settle(module, placed);
       // What no module holds has its name where it is made.
-      if (outermost[module] && !placed.attached) placed.attached = std::exchange(placed.constructed, std::nullopt);
+      if (outermost[module] && !placed.attached) placed.attached = std::exchange(placed.constructed, Node{});
     }
-    for (auto& [key, call] : sites_) out_.calls.push_back(std::move(call));
     return std::move(out_);
   }
 
  private:
-  bool inside_module(std::uint32_t node) const {
-    for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
-      if (calls_.nodes[up].module != kNoNode) return true;
-    }
-    return false;
-  }
+  // The call of the module that makes a call.
+  std::uint32_t caller(std::uint32_t node) const { return traced_.module_around(calls_.nodes[node].parent); }
 
   // The objects that a module which no module calls may be: those of its class that the scripts make, where they are few. A container's
   // class says little: of those only what can hold the calls.
@@ -101,15 +155,11 @@ class Matcher {
 
   // The classes of that name, in the files read so far, that inherit from `base`.
   std::vector<ClassId> subclasses_named(const std::string& name, ClassId base) {
-    std::vector<const Code*> files;
-    for (const auto& [path, code] : library_.files()) {
-      if (code && code->text().find("class " + name) != std::string::npos && code->names().contains(name)) files.push_back(code.get());
-    }
     std::vector<ClassId> found;
-    for (const Code* code : files) {
+    for (const auto& [path, code] : library_.files()) {
+      if (!code || code->text().find("class " + name) == std::string::npos || !code->names().contains(name)) continue;
       const ClassId type = evaluator_.class_named(*code, name);
-      const bool known = type == kNoClass || type == base || std::ranges::find(found, type) != found.end();
-      if (!known && std::ranges::find(evaluator_.type(type).order, base) != evaluator_.type(type).order.end()) found.push_back(type);
+      if (type != base && evaluator_.inherits(type, base)) add_once(found, type);
     }
     return found;
   }
@@ -159,10 +209,8 @@ class Matcher {
   bool fits_by_line(std::uint32_t node, const std::string& name) {
     const std::vector<std::uint32_t> frames = traced_.first_frames(node);
     if (!frames.empty()) return traced_.function(frames.front(), name).by_line;
-    for (std::uint32_t up = calls_.nodes[node].parent; up != kNoNode; up = calls_.nodes[up].parent) {
-      if (calls_.nodes[up].module != kNoNode) return out_.modules[calls_.nodes[up].module].by_line;
-    }
-    return false;
+    const std::uint32_t around = caller(node);
+    return around != kNoNode && out_.modules[calls_.nodes[around].module].by_line;
   }
 
   // What a module of torch makes inside itself stands on the line that makes that module.
@@ -181,43 +229,34 @@ class Matcher {
     std::vector<TokenMatch> matches(tokens.size());
     const profile::CallNode& what = calls_.nodes[node];
     const Node definition = what.module == kNoNode ? traced_.function(what.frame, traced_.owner_of(node)).node : Node{};
-    const auto merge_all = [&](const std::vector<TokenMatch>& found) {
+    const auto add = [&](const std::vector<TokenMatch>& found) {
       for (std::size_t i = 0; i < matches.size(); ++i) merge(matches[i], found[i]);
     };
-    const auto match_with = [&](ValueId object) {
-      if (what.module != kNoNode && evaluator_.container(evaluator_.at(object).type) != Container::none)
-        merge_all(tokens_.in_container(object, tokens));
-      if (definition) merge_all(tokens_.in_function(definition, object, tokens));
-    };
-    for (const ValueId object : objects) match_with(object);
-    // Made otherwise than it seems, perhaps: then any object of the class.
-    const bool nothing = std::ranges::all_of(matches, [](const TokenMatch& match) { return match.places.empty(); });
-    const ClassId type = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
-    if (nothing && type != kNoClass && evaluator_.at(objects.front()).trail != kNoTrail) match_with(evaluator_.some(type));
+    for (const ValueId object : objects) {
+      const bool holds = what.module != kNoNode && evaluator_.container(evaluator_.at(object).type) != Container::none;
+      if (holds) add(tokens_.in_container(object, tokens));
+      if (definition) add(tokens_.in_function(definition, object, tokens));
+    }
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (!tokens[i].is_module()) {
         body(tokens[i].node, objects);
         continue;
       }
-      if (const auto& spot = matches[i].spot; spot && spot->known()) note_call(*spot, tokens[i].module);
+      if (matches[i].site) note_call(matches[i].site, tokens[i].module);
       enter(tokens[i].node, matches[i].places);
     }
   }
 
   static void merge(TokenMatch& into, const TokenMatch& from) {
-    const bool first = into.places.empty() && !into.spot;
+    if (into.places.empty()) into.site = from.site;
+    if (into.site.id() != from.site.id()) into.site = {};
     for (const ValueId place : from.places) add_once(into.places, place);
-    if (first) {
-      into.spot = from.spot;
-    } else if (!from.spot || !into.spot || !(*into.spot == *from.spot)) {
-      into.spot = Spot{};  // known to be unknown
-    }
   }
 
-  void note_call(const Spot& spot, std::uint32_t module) {
-    const auto key = std::tuple(spot.code, spot.range.begin, spot.range.end);
-    PlacedCall& call = sites_[key];
-    call.spot = spot;
+  void note_call(Node site, std::uint32_t module) {
+    const auto [known, fresh] = sites_.try_emplace(site.id(), out_.calls.size());
+    if (fresh) out_.calls.push_back({.site = site, .modules = {}});
+    PlacedCall& call = out_.calls[known->second];
     ++call.calls;
     add_once(call.modules, module);
   }
@@ -230,7 +269,7 @@ class Matcher {
   TokenMatcher tokens_;
   PlaceCandidates candidates_;
   std::map<std::string, std::vector<ValueId>, std::less<>> made_;  // by the scripts, per class name
-  std::map<std::tuple<const Code*, source::Position, source::Position>, PlacedCall> sites_;
+  std::map<const void*, std::size_t> sites_;                       // into the placed calls, by their syntax
   Placement out_;
 };
 

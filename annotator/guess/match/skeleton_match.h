@@ -6,18 +6,23 @@
 // is executed, and every line found is a guess from the text as it is now, not from the text that ran.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "annotator/guess/match/place_candidates.h"
+#include "annotator/guess/python/code.h"
 #include "annotator/guess/python/library.h"
 #include "annotator/profile/build/module_calls.h"
 
 namespace hotlens::guess {
 
+struct PlacedModule {
+  Node attached, constructed;  // as Module's; null where not known
+  Node type;                   // the class statement
+  bool by_line = false;        // the trace's lines fit the source; else only names did
+};
+
 struct PlacedCall {
-  Spot spot;
+  Node site;
   std::vector<std::uint32_t> modules;  // into ModuleCalls::modules
   std::int64_t calls = 0;
 };
@@ -25,10 +30,9 @@ struct PlacedCall {
 struct Placement {
   std::vector<PlacedModule> modules;  // as ModuleCalls::modules
   std::vector<PlacedCall> calls;
-  std::size_t missing_files = 0;  // functions of the trace whose file or definition was not found
 };
 
-// Spots point into the library's files. Cost: linear in the calls, for bodies that differ; bounded by the evaluator's budget.
+// Nodes point into the library's files. Cost: linear in the calls, for bodies that differ; bounded by the evaluator's budget.
 Placement match_skeleton(const profile::ModuleCalls& calls, Library& library);
 
 }  // namespace hotlens::guess

@@ -1,8 +1,8 @@
 #include "annotator/guess/match/token_match.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
+#include <map>
+#include <span>
 
 namespace hotlens::guess {
 namespace {
@@ -10,81 +10,41 @@ namespace {
 using attribution::kNoNode;
 using Kind = Value::Kind;
 
-// Leaves those alone, should there be any.
-template <class T, class Is>
-void prefer(std::vector<T>& all, const Is& is) {
-  if (std::ranges::any_of(all, is)) std::erase_if(all, std::not_fn(is));
-}
-
-// A lazy module of torch is of the class that it is made for, once it has run.
+// A lazy module is of the class that it is made for, once it has run.
 bool is_of_class(const Class& made, const std::string& name) {
-  const bool lazy = made.external.starts_with("torch.nn.") && made.name.starts_with("Lazy");
-  return made.name == name || (lazy && made.name.substr(4) == name);
+  return made.name == name || made.name == "Lazy" + name;
 }
 
-// Two sequences with the same signature match alike. Modules count by class and by which of them are the same.
-std::string signature(const std::vector<CallToken>& tokens) {
-  std::string text;
-  std::map<std::uint32_t, std::size_t> order;
-  for (const CallToken& token : tokens) {
-    if (token.is_module()) {
-      text += token.type + "#" + std::to_string(order.try_emplace(token.module, order.size()).first->second);
+// Adds the entries of a container to an automaton, from state `at`; gives the state behind them. Entries added by one loop repeat together.
+std::uint32_t add_entries(Pattern& pattern, std::span<const Slot> slots, std::size_t depth, std::uint32_t at) {
+  while (!slots.empty()) {
+    const Slot& first = slots.front();
+    const bool repeats = first.loops.size() > depth;
+    const auto same_loop = [&](const Slot& one) { return one.loops.size() > depth && one.loops[depth] == first.loops[depth]; };
+    const auto end = repeats ? std::ranges::find_if_not(slots, same_loop) : slots.begin() + 1;
+    const std::uint32_t next = pattern.states++;
+    if (repeats) {
+      const std::uint32_t head = pattern.states++;
+      pattern.edges.push_back({at, head});
+      pattern.edges.push_back({head, next});
+      pattern.edges.push_back({add_entries(pattern, {slots.begin(), end}, depth + 1, head), head});
     } else {
-      text += '(' + std::to_string(token.frame);
+      pattern.edges.push_back({at, next, static_cast<std::int32_t>(pattern.calls.size())});
+      pattern.calls.push_back({.site = {}, .callee = first.value});
+      if (first.optional) pattern.edges.push_back({at, next});
     }
-    text += ' ';
+    at = next;
+    slots = {end, slots.end()};
   }
-  return text;
+  return at;
 }
 
-// The entries of a container as an automaton: entries added by one loop repeat together.
-class EntriesPattern {
- public:
-  explicit EntriesPattern(const std::vector<Slot>& slots) {
-    Slots all;
-    for (const Slot& slot : slots) all.push_back(&slot);
-    const std::uint32_t last = span(all, 0, 0);
-    pattern_.edges.push_back({last, 1, -1});
-  }
-  Pattern take() { return std::move(pattern_); }
-
- private:
-  using Slots = std::vector<const Slot*>;
-
-  std::uint32_t state() { return pattern_.states++; }
-  void edge(std::uint32_t from, std::uint32_t to) { pattern_.edges.push_back({from, to, -1}); }
-
-  std::uint32_t span(const Slots& slots, std::size_t depth, std::uint32_t at) {
-    for (std::size_t begin = 0; begin < slots.size();) {
-      const Slot& slot = *slots[begin];
-      if (slot.loops.size() <= depth) {
-        const std::uint32_t next = state();
-        pattern_.calls.push_back({.spot = {}, .callee = slot.value, .passed = {}});
-        pattern_.edges.push_back({at, next, static_cast<std::int32_t>(pattern_.calls.size() - 1)});
-        if (slot.optional) edge(at, next);
-        at = next;
-        ++begin;
-        continue;
-      }
-      std::size_t stop = begin;
-      while (stop < slots.size() && slots[stop]->loops.size() > depth && slots[stop]->loops[depth] == slot.loops[depth]) ++stop;
-      at = repeated({slots.begin() + static_cast<std::ptrdiff_t>(begin), slots.begin() + static_cast<std::ptrdiff_t>(stop)}, depth, at);
-      begin = stop;
-    }
-    return at;
-  }
-
-  // The entries that one loop adds, any number of times.
-  std::uint32_t repeated(const Slots& slots, std::size_t depth, std::uint32_t at) {
-    const std::uint32_t head = state(), out = state();
-    edge(at, head);
-    edge(head, out);
-    edge(span(slots, depth + 1, head), head);
-    return out;
-  }
-
-  Pattern pattern_;
-};
+Pattern pattern_of(const std::vector<Slot>& entries) {
+  Pattern pattern;
+  const std::uint32_t last = add_entries(pattern, entries, 0, 0);
+  pattern.edges.push_back({last, 1});
+  return pattern;
+}
 
 }  // namespace
 
@@ -104,8 +64,6 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
     case Kind::function:
       if (token.is_module()) return false;
       return token.definition ? token.definition.id() == value.node.id() || value.name == token.function : value.name == token.function;
-    case Kind::partial:
-      return std::ranges::any_of(evaluator_.alternatives(value.inner), [&](ValueId one) { return accepts(one, token); });
     default:
       return false;
   }
@@ -120,9 +78,6 @@ bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
 std::vector<ValueId> TokenMatcher::accepted(const PatternCall& call, const CallToken& token) const {
   std::vector<ValueId> out;
   for (const ValueId one : evaluator_.alternatives(call.callee)) {
-    if (accepts(one, token)) out.push_back(one);
-  }
-  for (const ValueId one : call.passed) {
     if (accepts(one, token)) out.push_back(one);
   }
   return out;
@@ -148,7 +103,7 @@ std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(con
   return align(certain, tokens.size(), fits);
 }
 
-std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens) {
+std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::vector<CallToken>& tokens) const {
   std::vector<TokenMatch> matches(tokens.size());
   auto found = aligned(pattern, tokens, true);
   if (!found) found = aligned(pattern, tokens, false);
@@ -160,7 +115,7 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
       return std::ranges::any_of(accepted(pattern.calls[call], tokens[i]), [&](ValueId one) { return is_exact(one, tokens[i]); });
     });
     matches[i].places = likeliest(called(pattern, calls, tokens[i]), tokens[i]);
-    if (calls.size() == 1) matches[i].spot = pattern.calls[calls.front()].spot;
+    if (calls.size() == 1) matches[i].site = pattern.calls[calls.front()].site;
   }
   return matches;
 }
@@ -192,20 +147,16 @@ std::vector<ValueId> TokenMatcher::likeliest(std::vector<ValueId> places, const 
   return places;
 }
 
-bool TokenMatcher::can_hold(ValueId container, const std::vector<CallToken>& tokens) {
-  return aligned(EntriesPattern(evaluator_.entries(container)).take(), tokens, false).has_value();
+bool TokenMatcher::can_hold(ValueId container, const std::vector<CallToken>& tokens) const {
+  return aligned(pattern_of(evaluator_.entries(container)), tokens, false).has_value();
 }
 
-const std::vector<TokenMatch>& TokenMatcher::in_function(Node function, ValueId self, const std::vector<CallToken>& tokens) {
-  const auto [known, fresh] = known_.try_emplace({function.id(), self, signature(tokens)});
-  if (fresh) known->second = match(evaluator_.calls_of(function, self), tokens);
-  return known->second;
+std::vector<TokenMatch> TokenMatcher::in_function(Node function, ValueId self, const std::vector<CallToken>& tokens) const {
+  return match(evaluator_.calls_of(function, self), tokens);
 }
 
-const std::vector<TokenMatch>& TokenMatcher::in_container(ValueId container, const std::vector<CallToken>& tokens) {
-  const auto [known, fresh] = known_.try_emplace({nullptr, container, signature(tokens)});
-  if (fresh) known->second = match(EntriesPattern(evaluator_.entries(container)).take(), tokens);
-  return known->second;
+std::vector<TokenMatch> TokenMatcher::in_container(ValueId container, const std::vector<CallToken>& tokens) const {
+  return match(pattern_of(evaluator_.entries(container)), tokens);
 }
 
 }  // namespace hotlens::guess

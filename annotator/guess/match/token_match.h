@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "annotator/attribution/structure/forest.h"
@@ -27,21 +25,20 @@ struct CallToken {
 
 struct TokenMatch {
   std::vector<ValueId> places;  // the attributes or entries it can have been
-  std::optional<Spot> spot;     // the one expression that made the call
+  Node site;                    // the one expression that made the call; null where that is not known
 };
 
 class TokenMatcher {
  public:
   explicit TokenMatcher(Evaluator& evaluator) : evaluator_(evaluator) {}
 
-  // One match per token. The same body with the same calls is matched once.
-  const std::vector<TokenMatch>& in_function(Node function, ValueId self, const std::vector<CallToken>& tokens);
-  const std::vector<TokenMatch>& in_container(ValueId container, const std::vector<CallToken>& tokens);
+  // One match per token.
+  std::vector<TokenMatch> in_function(Node function, ValueId self, const std::vector<CallToken>& tokens) const;
+  std::vector<TokenMatch> in_container(ValueId container, const std::vector<CallToken>& tokens) const;
   // Whether the entries of a container can have made these calls.
-  bool can_hold(ValueId container, const std::vector<CallToken>& tokens);
+  bool can_hold(ValueId container, const std::vector<CallToken>& tokens) const;
 
  private:
-  using Key = std::tuple<const void*, ValueId, std::string>;
   bool accepts(ValueId candidate, const CallToken& token) const;
   bool is_exact(ValueId candidate, const CallToken& token) const;
   std::vector<ValueId> called(const Pattern& pattern, const std::vector<std::uint32_t>& calls, const CallToken& token) const;
@@ -50,10 +47,9 @@ class TokenMatcher {
   // `likely`: every object that a body calls is taken for a module, nothing unknown for one.
   std::optional<std::vector<std::vector<std::uint32_t>>> aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,
                                                                  bool likely) const;
-  std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens);
+  std::vector<TokenMatch> match(const Pattern& pattern, const std::vector<CallToken>& tokens) const;
 
   Evaluator& evaluator_;
-  std::map<Key, std::vector<TokenMatch>> known_;
 };
 
 }  // namespace hotlens::guess

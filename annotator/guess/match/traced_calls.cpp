@@ -44,73 +44,63 @@ TracedCalls::TracedCalls(const profile::ModuleCalls& calls, Library& library, Ev
   for (const trace::PythonFrame& frame : calls.frames) {
     if (frame.function == "forward" && !is_torch_frame(frame)) library.traced(frame.path);
   }
-  parametrized_ =
-      std::ranges::any_of(calls.modules, [](const std::string& module) { return profile::class_of_instance(module) == kParametrizations; });
 }
 
 std::string TracedCalls::class_of(std::uint32_t module) const {
   std::string_view name = profile::class_of_instance(calls_.modules[module]);
-  if (parametrized_ && name.starts_with(kParametrized) && name.size() > kParametrized.size()) name.remove_prefix(kParametrized.size());
+  if (name.starts_with(kParametrized) && name.size() > kParametrized.size()) name.remove_prefix(kParametrized.size());
   return std::string(name);
 }
 
 const TracedCalls::Function& TracedCalls::function(std::uint32_t frame, const std::string& owner) {
-  Function& known = functions_[frame];
-  if (known.looked) return known;
-  known.looked = true;
+  if (functions_[frame]) return *functions_[frame];
+  Function& known = functions_[frame].emplace();
   const trace::PythonFrame& what = calls_.frames[frame];
   const Code* code = library_.traced(what.path);
   if (code == nullptr) return known;
   const Node exact = code->function_at(what.line);
-  if (exact.field("name").text() == what.function) return known = {exact, true, true};
-  // Another version of the file: the names decide, where they can.
+  if (exact.field("name").text() == what.function) return known = {exact, true};
+  // Another version of the file: the names decide, where they can. Of a method and the one it overrides the class's own runs.
   std::vector<Node> named = code->functions_named(what.function);
-  if (named.size() > 1) {
-    const ClassId type = evaluator_.class_named(*code, owner);
-    std::erase_if(named, [&](const Node& one) {
-      const std::string_view name = enclosing(one, "class_definition").field("name").text();
-      return name != owner && !evaluator_.derives(type, name);
-    });
-    // A method and the one it overrides: the class's own runs.
-    if (named.size() > 1)
-      std::erase_if(named, [&](const Node& one) { return enclosing(one, "class_definition").field("name").text() != owner; });
-  }
+  const ClassId type = evaluator_.class_named(*code, owner);
+  const auto holder = [](const Node& one) { return enclosing(one, "class_definition").field("name").text(); };
+  prefer(named, [&](const Node& one) { return holder(one) == owner; });
+  prefer(named, [&](const Node& one) { return evaluator_.derives(type, holder(one)); });
   if (named.size() == 1) known.node = named.front();
   return known;
 }
 
-std::string TracedCalls::owner_of(std::uint32_t node) const {
+std::uint32_t TracedCalls::module_around(std::uint32_t node) const {
   while (node != kNoNode && calls_.nodes[node].module == kNoNode) node = calls_.nodes[node].parent;
-  return node == kNoNode ? std::string() : class_of(calls_.nodes[node].module);
+  return node;
+}
+
+std::string TracedCalls::owner_of(std::uint32_t node) const {
+  const std::uint32_t module = module_around(node);
+  return module == kNoNode ? std::string() : class_of(calls_.nodes[module].module);
 }
 
 std::vector<CallToken> TracedCalls::below(std::uint32_t node) {
   std::vector<CallToken> out;
-  collect_below(node, out);
-  return out;
-}
-
-void TracedCalls::collect_below(std::uint32_t node, std::vector<CallToken>& out) {
   for (const std::uint32_t child : children_[node]) {
     const profile::CallNode& what = calls_.nodes[child];
     if (what.module != kNoNode) {
       const std::string type = class_of(what.module);
-      if (parametrized_ && type == kParametrizations) continue;
-      out.push_back({.node = child, .type = type, .module = what.module});
-      continue;
-    }
-    const trace::PythonFrame& frame = calls_.frames[what.frame];
-    if (is_torch_frame(frame) || is_inline(frame) || is_own_call(child, frame)) {
-      collect_below(child, out);
+      if (type != kParametrizations) out.push_back({.node = child, .type = type, .module = what.module});
+    } else if (const trace::PythonFrame& frame = calls_.frames[what.frame]; passes_on(child, frame)) {
+      const std::vector<CallToken> inner = below(child);
+      out.insert(out.end(), inner.begin(), inner.end());
     } else {
       const Node definition = function(what.frame, owner_of(child)).node;
       out.push_back({.node = child, .function = frame.function, .definition = definition, .frame = what.frame});
     }
   }
+  return out;
 }
 
-// `__call__` of a module's class runs before the module's own frame.
-bool TracedCalls::is_own_call(std::uint32_t node, const trace::PythonFrame& frame) {
+// What is looked through. `__call__` of a module's class runs before the module's own frame.
+bool TracedCalls::passes_on(std::uint32_t node, const trace::PythonFrame& frame) {
+  if (is_torch_frame(frame) || is_inline(frame)) return true;
   if (frame.function != "__call__") return false;
   const Node type = enclosing(function(calls_.nodes[node].frame, owner_of(node)).node, "class_definition");
   return !type || evaluator_.is_module(evaluator_.class_of(type));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ class TracedCalls {
  public:
   struct Function {
     Node node;  // null where it was not found
-    bool looked = false, by_line = false;
+    bool by_line = false;
   };
 
   // All three must outlive it.
@@ -32,7 +33,9 @@ class TracedCalls {
   const Function& function(std::uint32_t frame, const std::string& owner);
   // The class of a module without what torch puts before it ("ParametrizedConv2d"), should it have.
   std::string class_of(std::uint32_t module) const;
-  // The class of the module that a node runs in; empty outside of modules.
+  // The call of a module that a node is or runs in; kNoNode outside of modules.
+  std::uint32_t module_around(std::uint32_t node) const;
+  // Its class; empty outside of modules.
   std::string owner_of(std::uint32_t node) const;
   // Calls directly inside a node, in order; those of parametrizations, which torch makes where a weight is read, are left out.
   std::vector<CallToken> below(std::uint32_t node);
@@ -40,15 +43,13 @@ class TracedCalls {
   std::vector<std::uint32_t> first_frames(std::uint32_t node) const;
 
  private:
-  void collect_below(std::uint32_t node, std::vector<CallToken>& out);
-  bool is_own_call(std::uint32_t node, const trace::PythonFrame& frame);
+  bool passes_on(std::uint32_t node, const trace::PythonFrame& frame);
 
   const profile::ModuleCalls& calls_;
   Library& library_;
   Evaluator& evaluator_;
   std::vector<std::vector<std::uint32_t>> children_;  // per node
-  std::vector<Function> functions_;                   // per frame
-  bool parametrized_ = false;                         // some module of the trace is
+  std::vector<std::optional<Function>> functions_;    // per frame, once somebody asked
 };
 
 }  // namespace hotlens::guess

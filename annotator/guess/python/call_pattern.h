@@ -14,10 +14,9 @@
 namespace hotlens::guess {
 
 struct PatternCall {
-  Spot spot;  // the call expression
+  Node site;  // the call expression
   ValueId callee = kUnknown;
-  bool likely = false;          // what is called is an object in every case: probably a module, which leaves a trace when it is called
-  std::vector<ValueId> passed;  // arguments that may be called in its stead (checkpoint(self.block, x))
+  bool likely = false;  // what is called is an object in every case: probably a module, which leaves a trace when it is called
 };
 
 struct Pattern {

@@ -6,30 +6,29 @@ namespace hotlens::guess {
 namespace {
 
 bool is_block_holder(std::string_view kind) {
-  return kind == "if_statement" || kind == "elif_clause" || kind == "else_clause" || kind == "try_statement" || kind == "except_clause" ||
-         kind == "finally_clause" || kind == "with_statement" || kind == "block" || kind == "for_statement" || kind == "while_statement";
+  return kind == "module" || kind == "if_statement" || kind == "elif_clause" || kind == "else_clause" || kind == "try_statement" ||
+         kind == "except_clause" || kind == "finally_clause" || kind == "with_statement" || kind == "block" || kind == "for_statement" ||
+         kind == "while_statement";
 }
 
 using Bound = std::vector<std::pair<std::string, Binding>>;
 
+// `import a.b`, `import a.b as c`, `from a import b as c`, `from a import *`.
 void bind_import(Node statement, Bound& out) {
-  for (const Node& one : statement.children()) {
-    const std::string dotted(one.is("aliased_import") ? one.field("name").text() : one.text());
-    const std::string first = dotted.substr(0, dotted.find('.'));
-    if (one.is("dotted_name")) out.emplace_back(first, Binding{Binding::Kind::module, {}, first, {}});
-    if (one.is("aliased_import")) out.emplace_back(one.field("alias").text(), Binding{Binding::Kind::module, {}, dotted, {}});
-  }
-}
-
-void bind_from(Node statement, Bound& out) {
+  using Kind = Binding::Kind;
   const Node from = statement.field("module_name");
   const std::string module(from.text());
   for (const Node& one : statement.children()) {
-    if (!from || one.id() == from.id()) continue;
-    const bool aliased = one.is("aliased_import");
-    const Node name = aliased ? one.field("name") : one, here = aliased ? one.field("alias") : one;
-    if (one.is("wildcard_import")) out.emplace_back("*", Binding{Binding::Kind::star, {}, module, {}});
-    if (name.is("dotted_name")) out.emplace_back(here.text(), Binding{Binding::Kind::member, {}, module, std::string(name.text())});
+    const Node alias = one.field("alias");
+    const std::string name((alias ? one.field("name") : one).text());
+    const std::string here(alias ? alias.text() : from ? name : name.substr(0, name.find('.')));
+    if (one.is("wildcard_import")) {
+      out.emplace_back("*", Binding{Kind::star, {}, module, {}});
+    } else if (!from) {
+      out.emplace_back(here, Binding{Kind::module, {}, alias ? name : here, {}});
+    } else if (one.id() != from.id()) {
+      out.emplace_back(here, Binding{Kind::member, {}, module, name});
+    }
   }
 }
 
@@ -54,10 +53,8 @@ void bind_statement(Node statement, Bound& out) {
     if (const Node name = statement.field("name")) out.emplace_back(name.text(), Binding{what, statement, {}, {}});
   } else if (kind == "decorated_definition") {
     bind_statement(statement.field("definition"), out);
-  } else if (kind == "import_statement") {
+  } else if (kind == "import_statement" || kind == "import_from_statement") {
     bind_import(statement, out);
-  } else if (kind == "import_from_statement") {
-    bind_from(statement, out);
   } else if (kind == "expression_statement") {
     for (const Node& one : statement.children("assignment")) bind_assignment(one, out);
   } else if (is_block_holder(kind)) {
@@ -72,7 +69,7 @@ std::unordered_map<std::uint32_t, Node> functions_below(Node root) {
       found.try_emplace(node.range().begin.line, node);
       if (node.parent().is("decorated_definition")) found.try_emplace(node.parent().range().begin.line, node);
     }
-    return node.is("module") || node.kind().ends_with("_definition") || is_block_holder(node.kind());
+    return node.kind().ends_with("_definition") || is_block_holder(node.kind());
   });
   return found;
 }
@@ -117,8 +114,13 @@ Node Node::child() const {
 }
 
 source::Range Node::range() const {
+  if (!*this) return {};
   const TSPoint begin = ts_node_start_point(node), end = ts_node_end_point(node);
   return {{begin.row, begin.column}, {end.row, end.column}};
+}
+
+bool Node::begins_beside(Node other) const {
+  return code == other.code && range().begin.line == other.range().begin.line;
 }
 
 Code::Code(std::filesystem::path path, std::string text) : path_(std::move(path)), tree_(source::Tree::parse(std::move(text))) {}
@@ -149,15 +151,14 @@ Node Code::function_at(std::uint32_t line) const {
 std::vector<Node> Code::functions_named(std::string_view name) const {
   std::vector<Node> out;
   for (const auto& [line, node] : parsed().functions) {
-    const bool known = std::ranges::any_of(out, [&](const Node& other) { return other.id() == node.id(); });
-    if (node.field("name").text() == name && !known) out.push_back(node);
+    if (node.field("name").text() == name && node.range().begin.line == line) out.push_back(node);
   }
   return out;
 }
 
-std::vector<std::pair<std::string, Binding>> bindings_of(Node block) {
+std::vector<std::pair<std::string, Binding>> bindings_of(Node code) {
   Bound out;
-  for (const Node& statement : block.children()) bind_statement(statement, out);
+  bind_statement(code, out);
   return out;
 }
 
@@ -183,19 +184,14 @@ std::string qualified_name(Node inside) {
   for (Node up = inside; up; up = up.parent()) {
     const bool function = up.is("function_definition");
     if (!function && !up.is("class_definition")) continue;
-    const Node own = up.field("name");
-    std::string part(own ? own.text() : "?");
-    if (function && !name.empty()) part += ".<locals>";
-    name = name.empty() ? part : part + "." + name;
+    const std::string own(up.field("name").text());
+    name = name.empty() ? own : own + (function ? ".<locals>." : ".") + name;
   }
   return name.empty() ? "<module>" : name;
 }
 
 Node statement_of(Node node) {
-  for (Node up = node; up; up = up.parent()) {
-    const Node above = up.parent();
-    if (!above || above.is("block") || above.is("module")) return up;
-  }
+  for (Node above = node.parent(); above && !above.is("block") && !above.is("module"); above = node.parent()) node = above;
   return node;
 }
 

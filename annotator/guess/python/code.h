@@ -39,6 +39,7 @@ struct Node {
   Node child() const;                                       // the first; null where there is none
   source::Range range() const;
   const void* id() const { return node.id; }
+  bool begins_beside(Node other) const;  // on one line
 };
 
 // What one statement of the top level (or of a class body) says about a name.
@@ -86,8 +87,8 @@ class Code {
   mutable std::unique_ptr<Parsed> parsed_;
 };
 
-// The names a block binds, in the order of the text: classes, functions, assignments, imports; conditional branches all count.
-std::vector<std::pair<std::string, Binding>> bindings_of(Node block);
+// The names a block or statement binds, in the order of the text: classes, functions, assignments, imports; conditional branches all count.
+std::vector<std::pair<std::string, Binding>> bindings_of(Node code);
 
 // The node and everything below it, in the order of the text; `enter` says whether to go on below one.
 void walk(Node root, const std::function<bool(Node)>& enter);

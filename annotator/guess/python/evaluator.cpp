@@ -27,12 +27,11 @@ bool fits(std::string_view pattern, std::string_view name) {
   return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
 }
 
-// Whether two names with unknown parts can be one name: the known heads and tails must not contradict each other.
+// Whether two names can be one: what is known of how they begin and end must not contradict.
 bool may_be_same(std::string_view a, std::string_view b) {
-  if (b.find('*') == std::string_view::npos) return fits(a, b);
-  if (a.find('*') == std::string_view::npos) return fits(b, a);
-  const std::string_view x = a.substr(0, a.find('*')), y = b.substr(0, b.find('*'));
-  return x.starts_with(y) || y.starts_with(x);
+  const auto head = [](std::string_view name) { return name.substr(0, name.find('*')); };
+  const bool open = head(a) != a && head(b) != b;
+  return fits(a, b) || fits(b, a) || (open && (head(a).starts_with(head(b)) || head(b).starts_with(head(a))));
 }
 
 }  // namespace
@@ -113,44 +112,29 @@ ValueId Evaluator::object(ValueId value) const {
 }
 
 ValueId Evaluator::attribute(ValueId object_value, std::string_view name) {
-  std::vector<ValueId> found, loose;
   construct(object_value);
-  for (const Slot& slot : at(object_value).slots) {
-    if (slot.name == name) {
-      found.push_back(slot.value);
-    } else if (may_be_same(slot.name, name)) {
-      loose.push_back(slot.value);
+  const auto named = [&](const std::vector<Slot>& slots, const auto& is) {
+    std::vector<ValueId> found;
+    for (const Slot& slot : slots) {
+      if (is(slot)) found.push_back(slot.value);
     }
-  }
-  if (!found.empty()) return any(found);
-  for (const Slot& slot : at(object_value).entries) {
-    if (slot.name == name) found.push_back(slot.value);
-  }
-  if (!found.empty()) return any(found);
-  const ValueId inherited = method(at(object_value).type, name, object_value);
-  if (inherited != kUnknown || loose.empty()) return inherited;
-  return any(loose);
-}
-
-ValueId Evaluator::assigned(ValueId holder, std::string_view name) const {
-  for (const Assigned& one : std::views::reverse(assigned_)) {
-    if (one.holder == holder && one.name == name) return one.value;
-  }
-  return kUnknown;
-}
-
-void Evaluator::leave_way(std::size_t mark) {
-  std::vector<Assigned> gone(assigned_.begin() + static_cast<std::ptrdiff_t>(mark), assigned_.end());
-  assigned_.resize(mark);
-  for (Assigned& one : gone) {
-    if (assigned(one.holder, one.name) == kUnknown) continue;
-    one.value = kUnknown;
-    assigned_.push_back(std::move(one));
-  }
+    return any(found);
+  };
+  const auto exactly = [&](const Slot& slot) { return slot.name == name; };
+  if (const ValueId found = named(at(object_value).slots, exactly); found != kUnknown) return found;
+  if (const ValueId found = named(at(object_value).entries, exactly); found != kUnknown) return found;
+  if (const ValueId found = method(at(object_value).type, name, object_value); found != kUnknown) return found;
+  return named(at(object_value).slots, [&](const Slot& slot) { return may_be_same(slot.name, name); });
 }
 
 std::vector<std::uint32_t> Evaluator::loops_since(Depth outer) const {
   return {loops_.begin() + std::min<std::ptrdiff_t>(outer.loops, std::ssize(loops_)), loops_.end()};
+}
+
+std::vector<std::uint32_t> Evaluator::one_more_loop() {
+  std::vector<std::uint32_t> loops = loops_;
+  loops.push_back(next_loop_++);
+  return loops;
 }
 
 const std::vector<Slot>& Evaluator::entries(ValueId object_value) {
@@ -158,13 +142,9 @@ const std::vector<Slot>& Evaluator::entries(ValueId object_value) {
   return at(object_value).entries;
 }
 
-std::vector<Spot> Evaluator::made_at(ValueId object_value) const {
-  std::vector<Spot> spots;
-  for (TrailId trail = at(object_value).trail; trail != kNoTrail; trail = trails_[trail].outer) {
-    const Node call = trails_[trail].call;
-    if (call) spots.push_back({call.code, call.range(), qualified_name(call)});
-  }
-  return spots;
+Node Evaluator::made_at(ValueId object_value) const {
+  const TrailId trail = at(object_value).trail;
+  return trail != kNoTrail ? trails_[trail].call : Node{};
 }
 
 void Evaluator::construct(ValueId instance) {
@@ -182,28 +162,23 @@ void Evaluator::construct(ValueId instance) {
   const Temporarily made(value.depth, depth());
   const Temporarily budget(floor_, floor_for(kBodyBudget));
   ran_.insert(function.node.id());
-  Interpreter run(
-      *this,
-      {.code = function.node.code, .self = instance, .owner = function.type, .trail = value.trail, .activation = next_activation_++});
-  run.run_function(function.node, instance, given);
+  run_method(function.node, instance, function.type, given);
   follow_later(instance);
 }
 
-bool Evaluator::is_list(const Value& value) const {
-  const Container kind = value.kind == Kind::instance ? container(value.type) : Container::none;
-  return value.kind == Kind::list || kind == Container::list || kind == Container::sequential;
+void Evaluator::run_method(Node function, ValueId self, ClassId owner, const std::vector<Argument>* given) {
+  Interpreter run(*this, {.code = function.code, .self = self, .owner = owner, .trail = at(self).trail, .activation = next_activation_++});
+  run.run_function(function, self, given);
 }
 
-bool Evaluator::is_mapping(const Value& value) const {
-  return value.kind == Kind::mapping || (value.kind == Kind::instance && container(value.type) == Container::mapping);
+Container Evaluator::form(const Value& value) const {
+  if (value.kind == Kind::list) return Container::list;
+  if (value.kind == Kind::mapping) return Container::mapping;
+  return value.kind == Kind::instance ? container(value.type) : Container::none;
 }
 
 bool Evaluator::iterates(const Value& value) const {
-  return value.kind == Kind::list || (value.kind == Kind::instance && container(value.type) != Container::none);
-}
-
-bool Evaluator::may_be_module(const Value& value) const {
-  return value.kind == Kind::instance && (value.type == kNoClass || is_module(value.type));
+  return form(value) != Container::none && value.kind != Kind::mapping;
 }
 
 const Pattern& Evaluator::calls_of(Node function, ValueId self) {
@@ -215,10 +190,7 @@ const Pattern& Evaluator::calls_of(Node function, ValueId self) {
   const Node holder = function.parent().is("decorated_definition") ? function.parent().parent() : function.parent();
   if (holder.parent().is("class_definition")) frame.owner = class_of(holder.parent());
   Interpreter run(*this, frame, &pattern);
-  const ClassId own = at(self).type;
-  const bool bound =
-      frame.owner != kNoClass && own != kNoClass && std::ranges::find(classes_[own].order, frame.owner) != classes_[own].order.end();
-  run.run_function(function, bound ? self : kUnknown, nullptr);
+  run.run_function(function, inherits(at(self).type, frame.owner) ? self : kUnknown, nullptr);
   run.edge(run.at_, 1);
   return pattern;
 }

@@ -18,7 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include "annotator/guess/python/afterwards.h"
 #include "annotator/guess/python/call_pattern.h"
 #include "annotator/guess/python/library.h"
 #include "annotator/guess/python/value.h"
@@ -39,9 +38,24 @@ class Temporarily {
   T before_;
 };
 
+// What scripts may do to a model after it was made: the methods that they call, the attributes that they set from outside. A guess from the
+// text alone: which object a name means there is not looked into.
+struct Afterwards {
+  // `anything.name = value`, `setattr(anything, "name", value)`; what `self` is given is left out.
+  struct Given {
+    std::string name;    // '*' where it is not known: `setattr(anything, name, value)`, `anything._modules[name] = value`
+    bool entry = false;  // `anything.name[…] = value`
+    Node value, statement;
+  };
+  std::set<std::string, std::less<>> called;  // `anything.name(…)`
+  std::vector<Given> given;
+};
+
+Afterwards afterwards(const std::vector<const Code*>& scripts);
+
 class Evaluator {
  public:
-  // `later`: what may have been done to objects after they were made; each of it counts as one more way for what it changes.
+  // `later`: each of it counts as one more way for what it changes.
   explicit Evaluator(Library& library, Afterwards later = {});
 
   const Value& at(ValueId value) const { return values_[value]; }
@@ -56,6 +70,7 @@ class Evaluator {
   // An object made like `value`, whose class was not known, now that it is.
   ValueId made_as(ValueId value, ClassId type);
   Container container(ClassId type) const;
+  bool inherits(ClassId type, ClassId base) const;          // from that class, or is it
   bool derives(ClassId type, std::string_view name) const;  // from a class of that name, or is it
   bool is_module(ClassId type) const;                       // certainly an nn.Module
   bool is_torch(ClassId type) const;                        // a class of torch itself: what it makes inside stands on no user's line
@@ -77,8 +92,8 @@ class Evaluator {
   ValueId attribute(ValueId object, std::string_view name);
   // Entries of a container object, in order, as places.
   const std::vector<Slot>& entries(ValueId object);
-  // The calls on the way to where an object was made, innermost first; only those outside torch.
-  std::vector<Spot> made_at(ValueId object) const;
+  // The call that made an object; null where nobody was seen to.
+  Node made_at(ValueId object) const;
 
   // What the body of `function` calls when it runs as a method of `self`.
   const Pattern& calls_of(Node function, ValueId self);
@@ -97,19 +112,14 @@ class Evaluator {
   ClassId external_class(const std::string& dotted);
   ValueId type_value(ClassId type);
   ValueId method(ClassId type, std::string_view name, ValueId self, std::size_t after = 0);
-  ValueId class_attribute(ClassId type, const std::string& name, ValueId self);
+  ValueId class_attribute(ClassId type, const std::string& name);
+  ValueId at_top_level(Node expression);
   void construct(ValueId instance);
+  void run_method(Node function, ValueId self, ClassId owner, const std::vector<Argument>* given);
   void follow_later(ValueId instance);
   void follow_given(ValueId instance, const Afterwards::Given& given);
-  std::vector<ClassId> resolution_order(ClassId type) const;
-  // What an attribute holds on the way that is being followed, where a statement on this way gave it; kUnknown where none did.
-  ValueId assigned(ValueId holder, std::string_view name) const;
-  // Drops what was assigned since; what stood below it says nothing any more.
-  void leave_way(std::size_t mark);
-  bool is_list(const Value& value) const;     // or a container that is one
-  bool is_mapping(const Value& value) const;  // or a container that is one
-  bool iterates(const Value& value) const;    // a loop over it sees its entries
-  bool may_be_module(const Value& value) const;
+  Container form(const Value& value) const;  // of a plain list or mapping as of a container
+  bool iterates(const Value& value) const;   // a loop over it sees its entries
   Depth depth() const { return {static_cast<std::uint32_t>(loops_.size()), branch_depth_}; }
   // The loops around something that is made now and put into what was made at `outer`.
   std::vector<std::uint32_t> loops_since(Depth outer) const;
@@ -118,17 +128,8 @@ class Evaluator {
   // The least budget that may be left, where no more than `most` expressions are to be followed.
   std::int64_t floor_for(std::int64_t most) const { return std::max(floor_, budget_ - most); }
 
-  // While it lives, what is made is made again and again.
-  class Repeated {
-   public:
-    explicit Repeated(Evaluator& evaluator) : evaluator_(evaluator) { evaluator_.loops_.push_back(evaluator_.next_loop_++); }
-    ~Repeated() { evaluator_.loops_.pop_back(); }
-    Repeated(const Repeated&) = delete;
-    Repeated& operator=(const Repeated&) = delete;
-
-   private:
-    Evaluator& evaluator_;
-  };
+  // The loops being followed, and one more: while they are these, what is made is made again and again.
+  std::vector<std::uint32_t> one_more_loop();
 
   Library& library_;
   std::deque<Value> values_;
@@ -143,22 +144,12 @@ class Evaluator {
   std::map<std::pair<const void*, ValueId>, Pattern> patterns_;
   std::uint32_t next_activation_ = 1, next_loop_ = 1, branch_depth_ = 0;
   Afterwards later_;
-  std::set<const void*> ran_;  // functions that were followed
-  // Objects that are noted when they are made.
-  struct Watched {
-    std::string type;  // the class's name
-    std::vector<ValueId>* made = nullptr;
-  };
-  struct Assigned {
-    ValueId holder = kUnknown;
-    std::string name;
-    ValueId value = kUnknown;
-  };
-  Watched watched_;
-  std::vector<Assigned> assigned_;    // under the conditions being followed, latest last
-  std::vector<std::uint32_t> loops_;  // being followed, outermost first
-  int depth_ = 0, nesting_ = 0;       // of followed calls; of blocks and expressions
-  std::int64_t budget_, floor_ = 0;   // expressions left, and how many must be left over
+  std::set<const void*> ran_;          // functions that were followed
+  std::string watched_;                // the name of the class whose objects are noted when they are made
+  std::vector<ValueId> watched_made_;  // those
+  std::vector<std::uint32_t> loops_;   // being followed, outermost first
+  int depth_ = 0, nesting_ = 0;        // of followed calls; of blocks and expressions
+  std::int64_t budget_, floor_ = 0;    // expressions left, and how many must be left over
 };
 
 }  // namespace hotlens::guess

@@ -21,66 +21,92 @@ std::vector<Node> outer_functions(const Code& code) {
   return found;
 }
 
+bool is_of_self(Node attribute) {
+  return attribute.field("object").text() == "self";
+}
+
+// The text of a string; '*' for every other expression.
+std::string name_in(Node expression) {
+  const std::vector<Node> text = expression.is("string") ? expression.children() : std::vector<Node>{};
+  return text.size() == 3 && text[1].is("string_content") ? std::string(text[1].text()) : "*";
+}
+
+void note_call(Node call, Afterwards& found) {
+  const Node callee = call.field("function");
+  const std::string name(callee.field("attribute").text());
+  if (!name.empty() && name != "__init__" && name != "__call__" && name != "forward") found.called.insert(name);
+  const std::vector<Node> given = call.field("arguments").children();
+  const bool sets = callee.text() == "setattr" && given.size() == 3 && given[0].text() != "self";
+  if (sets) found.given.push_back({.name = name_in(given[1]), .value = given[2], .statement = call});
+}
+
+void note_assignment(Node node, Afterwards& found) {
+  const Node target = node.field("left"), value = node.field("right");
+  const bool entry = target.is("subscript");
+  const Node attribute = entry ? target.field("value") : target;
+  if (!value || !attribute.is("attribute") || is_of_self(attribute)) return;
+  const std::string name(attribute.field("attribute").text());
+  if (entry && name == "_modules") {
+    found.given.push_back({.name = name_in(target.field("subscript")), .value = value, .statement = node});
+  } else {
+    found.given.push_back({.name = name, .entry = entry, .value = value, .statement = node});
+  }
+}
+
 }  // namespace
 
+Afterwards afterwards(const std::vector<const Code*>& scripts) {
+  Afterwards found;
+  const auto note = [&](Node node) {
+    if (node.is("call")) note_call(node, found);
+    if (node.is("assignment")) note_assignment(node, found);
+    return true;
+  };
+  for (const Code* script : scripts) walk(script->root(), note);
+  return found;
+}
+
 std::vector<ValueId> Evaluator::made_by(const Code& script, std::string_view type) {
-  std::vector<ValueId> made;
   const Temporarily budget(floor_, floor_for(kScriptBudget));
-  const Temporarily watched(watched_, Watched{.type = std::string(type), .made = &made});
+  const Temporarily watched(watched_, std::string(type));
   Interpreter(*this, {.code = &script, .activation = next_activation_++}).run(script.root());
   for (const Node& function : outer_functions(script)) {
     const Node holder = enclosing(function, "class_definition");
     const ClassId owner = holder ? class_of(holder) : kNoClass;
     if (ran_.contains(function.id()) || is_module(owner) || function.text().find(type) == std::string_view::npos) continue;
-    const ValueId self = owner != kNoClass ? some(owner) : kUnknown;
-    Interpreter run(*this, {.code = &script, .self = self, .owner = owner, .activation = next_activation_++});
-    run.run_function(function, self, nullptr);
+    run_method(function, owner != kNoClass ? some(owner) : kUnknown, owner, nullptr);
   }
-  return made;
+  return std::exchange(watched_made_, {});
 }
 
 // Methods that a script calls and attributes that it sets, of this object or of another with the same names: as behind a condition.
 void Evaluator::follow_later(ValueId instance) {
-  const std::size_t mark = assigned_.size();
   const Temporarily branches(branch_depth_, branch_depth_ + 1);
-  std::set<std::string> seen{"__init__", "__call__", "forward"};
-  for (const ClassId type : std::vector(classes_[at(instance).type].order)) {
-    const auto names = classes_[type].names;
-    for (const std::string& name : later_.called) {
-      const auto method = names.find(name);
-      if (method == names.end() || !seen.insert(name).second) continue;
-      const Node function = method->second.back().node;
-      if (method->second.back().kind != Binding::Kind::function || ran_.contains(function.id())) continue;
-      Interpreter run(
-          *this, {.code = function.code, .self = instance, .owner = type, .trail = at(instance).trail, .activation = next_activation_++});
-      run.run_function(function, instance, nullptr);
-    }
+  for (const std::string& name : later_.called) {
+    const Value& called = at(method(at(instance).type, name, instance));
+    if (called.kind == Kind::function && !ran_.contains(called.node.id())) run_method(called.node, instance, called.type, nullptr);
   }
   for (const Afterwards::Given& given : later_.given) follow_given(instance, given);
-  leave_way(mark);
 }
 
 // A module that is given to an attribute, or to an entry of one, may stand in its place. Under a name that nobody knows it may stand in the
 // place of any other module, here or in a container.
 void Evaluator::follow_given(ValueId instance, const Afterwards::Given& given) {
   const bool anywhere = given.name == "*";
-  std::set<std::string> names, attached;
-  for (const Slot& slot : at(instance).slots) {
+  std::vector<Slot> slots = at(instance).slots;
+  std::erase_if(slots, [&](const Slot& slot) {
     const bool module = at(slot.value).kind == Kind::place && what(slot.value).kind == Kind::instance;
-    if (anywhere ? module : slot.name == given.name) names.insert(slot.name);
-  }
-  if (names.empty()) return;
+    return anywhere ? !module : slot.name != given.name;
+  });
+  if (slots.empty()) return;
   Interpreter top(*this, {.code = given.value.code});
   const ValueId made = top.evaluate(given.value);
-  const ClassId type = what(made).type;
-  if (anywhere && (what(made).kind != Kind::instance || type == kNoClass)) return;
-  for (const Slot& slot : std::vector(at(instance).slots)) {
-    if (!names.contains(slot.name)) continue;
-    const Value& held = what(slot.value);
-    const bool list = held.kind == Kind::instance && container(held.type) != Container::none;
-    if (list && (given.entry || anywhere)) top.replace_entry(object(slot.value), made, given.statement);
-    const bool alike = !anywhere || !list || held.type == type;
-    if (!given.entry && alike && attached.insert(slot.name).second) top.attach(instance, slot.name, made, given.statement);
+  if (anywhere && what(made).type == kNoClass) return;
+  for (const Slot& slot : slots) {
+    const ValueId held = object(slot.value);
+    const bool list = at(held).kind == Kind::instance && container(at(held).type) != Container::none;
+    if (list && (given.entry || anywhere)) top.replace_entry(held, made, given.statement);
+    if (!given.entry) top.attach(instance, slot.name, made, given.statement);
   }
 }
 

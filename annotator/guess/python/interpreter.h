@@ -25,14 +25,13 @@ class Interpreter {
     ClassId owner = kNoClass;      // the class whose body holds the function, for super()
     TrailId trail = kNoTrail;      // the call that runs it
     std::uint32_t activation = 0;  // 0: a top level
-    Depth depth;                   // where it began
   };
   Interpreter(Evaluator& evaluator, Frame frame, Pattern* pattern = nullptr) : e_(evaluator), frame_(std::move(frame)), pattern_(pattern) {
     if (!frame_.scope) frame_.scope = std::make_shared<Scope>();
   }
 
   // Runs a function's body as a method of `bound`, with the arguments of a call, unknown ones where there is no call to look at. Gives what
-  // it returns; of a generator the list of what it yields.
+  // it returns.
   ValueId run_function(Node function, ValueId bound, const std::vector<Argument>* arguments);
   void run(Node block);
   ValueId evaluate(Node expression);
@@ -64,7 +63,6 @@ class Interpreter {
   void assign_entry(Node target, ValueId value, Node whole);
   void assign_parts(Node target, ValueId value, Node whole);
   void attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone);
-  void add_as_entries(Value& container, std::vector<Slot> attributes, bool sure);
 
   // Conditions.
   // Whether a condition holds, where what its names stand for tells.
@@ -93,7 +91,6 @@ class Interpreter {
   ValueId held_by_self(const std::string& name);
   ValueId choice(Node node);
   ValueId either(Node node);
-  ValueId yielded(Node node);
   ValueId operation(Node node);
   ValueId subscript(Node node);
   std::string text_of(ValueId value) const;  // '*' where it is no text
@@ -109,33 +106,26 @@ class Interpreter {
   void add_child(ValueId to, ValueId name, ValueId child, Node site);
   void count_like(ValueId list, const Slot& other);
   ValueId slice(ValueId of, Node key, Node site);
-  ValueId entry_at(ValueId list, ValueId index);
   ValueId element_of(ValueId iterable);
   std::optional<std::string> entry_name(ValueId name, ValueId value) const;
-  Spot entry_spot(ValueId value) const;
+  Node entry_call(ValueId value) const;
 
-  // Lists changed in place.
-  void forget_order(ValueId list);
-  void forget_order_of_all(ValueId lists);
-  bool change_list(ValueId list, const std::string& name, const std::vector<Argument>& arguments, Node site);
-  void remove(Node target);
-  void remove_attribute(Node target);
-  void remove_entry(Node target);
+  // Lists changed otherwise than at their end.
+  void forget_order(ValueId lists);
+  void remove(Node targets);
 
   // Calls.
   void bind(Node function, ValueId self, const std::vector<Argument>* given);
   std::vector<Argument> arguments(Node list);
   ValueId rest_of(const std::vector<Argument>& positional, std::size_t from, const std::vector<Argument>& arguments);
-  Interpreter outside(const Code* code) const;
   ValueId call_expression(Node node);
   ValueId call_one(const Value& callee, const std::vector<Argument>& arguments, Node site);
   ValueId call_function(const Value& function, const std::vector<Argument>& arguments, Node site);
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
-  void note_call(ValueId callee, const std::vector<Argument>& arguments, Node site);
+  void note_call(ValueId callee, Node site);
   TrailId trail_to(Node site);
-  Spot spot(Node node) const;
 
   // The pattern under construction; all without effect when there is none.
   std::uint32_t state();
@@ -147,8 +137,7 @@ class Interpreter {
   std::uint32_t at_ = 0;                                        // the pattern's current state
   std::vector<std::pair<std::uint32_t, std::uint32_t>> loops_;  // begin and end states, for continue and break
   std::vector<ValueId> returns_;
-  ValueId yields_ = kUnknown;  // a list, of a generator
-  bool stopped_ = false;       // behind an unconditional return or raise
+  bool stopped_ = false;  // behind an unconditional return or raise
 };
 
 // What a format string begins with, as "layer*" of "layer%d".

@@ -11,9 +11,7 @@ namespace {
 using Kind = Value::Kind;
 
 constexpr int kDepth = 12;                     // helpers inside helpers
-constexpr int kPatternDepth = 3;               // while a forward is read, where only what a helper returns counts
 constexpr std::int64_t kHelperBudget = 6'000;  // expressions in one helper; builders of whole networks need 2,000
-constexpr std::int64_t kPatternHelperBudget = 500;
 
 // What leaves no trace of its own when it is called.
 bool is_silent(Kind kind) {
@@ -27,7 +25,7 @@ ValueId Interpreter::run_function(Node function, ValueId bound, const std::vecto
   const Node body = function.field("body");
   if (function.is("lambda")) return evaluate(body);
   run(body);
-  return yields_ != kUnknown ? yields_ : e_.any(returns_);
+  return e_.any(returns_);
 }
 
 // Gives the parameters of a function their values: those of a call, or unknown ones where there is no call to look at.
@@ -55,7 +53,7 @@ void Interpreter::bind(Node function, ValueId self, const std::vector<Argument>*
     } else if (next < positional.size()) {
       value = positional[next++].value;
     } else {
-      value = loose ? kUnknown : outside(parameter.code).evaluate(parameter.field("value"));
+      value = loose ? kUnknown : e_.at_top_level(parameter.field("value"));  // a default belongs to the definition
     }
   }
 }
@@ -70,31 +68,19 @@ ValueId Interpreter::rest_of(const std::vector<Argument>& positional, std::size_
   return list;
 }
 
-// A default belongs to the definition, not to the running body.
-Interpreter Interpreter::outside(const Code* code) const {
-  return {e_, {.code = code}};
-}
-
 TrailId Interpreter::trail_to(Node site) {
   e_.trails_.push_back({.outer = frame_.trail, .activation = frame_.activation, .call = site});
   return static_cast<TrailId>(e_.trails_.size() - 1);
-}
-
-Spot Interpreter::spot(Node node) const {
-  return node ? Spot{node.code, node.range(), qualified_name(node)} : Spot{};
 }
 
 std::vector<Argument> Interpreter::arguments(Node list) {
   if (list.is("generator_expression")) return {{.value = evaluate(list)}};
   std::vector<Argument> out;
   for (const Node& one : list.children()) {
-    if (one.is("keyword_argument")) {
-      out.push_back({.name = std::string(one.field("name").text()), .value = evaluate(one.field("value")), .node = one.field("value")});
-    } else if (one.is("list_splat") || one.is("dictionary_splat")) {
-      out.push_back({.name = one.is("list_splat") ? "" : "**", .value = evaluate(one.child()), .splat = true});
-    } else {
-      out.push_back({.value = evaluate(one), .node = one});
-    }
+    const bool splat = one.is("list_splat") || one.is("dictionary_splat");
+    const std::string_view name = one.is("dictionary_splat") ? "**" : one.field("name").text();
+    const Node value = splat ? one.child() : one.is("keyword_argument") ? one.field("value") : one;
+    out.push_back({.name = std::string(name), .value = evaluate(value), .splat = splat, .node = value});
   }
   return out;
 }
@@ -107,29 +93,20 @@ ValueId Interpreter::call_expression(Node node) {
   }
   const ValueId callee = evaluate(function);
   const std::vector<Argument> given = arguments(node.field("arguments"));
-  note_call(callee, given, node);
-  if (last_part(function.text()) == "shuffle" && !given.empty()) forget_order_of_all(given.front().value);
+  note_call(callee, node);
   return call(callee, given, node);
 }
 
-void Interpreter::note_call(ValueId callee, const std::vector<Argument>& arguments, Node site) {
+void Interpreter::note_call(ValueId callee, Node site) {
   if (pattern_ == nullptr) return;
-  PatternCall noted{.spot = spot(site), .callee = callee, .passed = {}};
-  for (const Argument& argument : arguments) {
-    for (const ValueId one : e_.alternatives(argument.value)) {
-      const Value& value = e_.what(one);
-      const bool module = e_.may_be_module(value) && e_.at(one).kind == Kind::place;
-      if (module || (value.kind == Kind::function && value.self != kUnknown)) noted.passed.push_back(one);
-    }
-  }
   const std::vector<ValueId> callees = e_.alternatives(callee);
   const auto all = [&](auto is) { return std::ranges::all_of(callees, [&](ValueId one) { return is(one, e_.what(one)); }); };
   const bool silent = all([](ValueId, const Value& value) { return is_silent(value.kind); });
-  if (silent && noted.passed.empty()) return;
-  noted.likely = all([&](ValueId one, const Value& value) { return value.kind == Kind::instance && e_.at(one).kind == Kind::place; });
+  if (silent) return;
+  const bool likely = all([&](ValueId one, const Value& value) { return value.kind == Kind::instance && e_.at(one).kind == Kind::place; });
   const bool certain = all([&](ValueId, const Value& value) { return value.kind == Kind::instance && e_.is_module(value.type); });
   const auto index = static_cast<std::int32_t>(pattern_->calls.size());
-  pattern_->calls.push_back(std::move(noted));
+  pattern_->calls.push_back({.site = site, .callee = callee, .likely = likely});
   const std::uint32_t next = state();
   edge(at_, next, index);
   if (!certain) pattern_->edges.push_back({.from = at_, .to = next, .skips = index});
@@ -171,7 +148,7 @@ ValueId Interpreter::call_one(const Value& callee, const std::vector<Argument>& 
 
 ValueId Interpreter::instantiate(ClassId type, const std::vector<Argument>& arguments, Node site) {
   const ValueId id = e_.add({.kind = Kind::instance, .type = type, .arguments = arguments, .trail = trail_to(site), .depth = e_.depth()});
-  if (e_.watched_.made != nullptr && e_.type(type).name == e_.watched_.type) e_.watched_.made->push_back(id);
+  if (e_.type(type).name == e_.watched_) e_.watched_made_.push_back(id);
   const bool mapping = e_.derives(type, "OrderedDict") || e_.derives(type, "dict");
   if (mapping && !arguments.empty() && arguments.front().name.empty()) fill_pairs(id, arguments.front().value, site);
   const bool followed = e_.at(e_.method(type, "__init__", id)).kind == Kind::function;  // when somebody asks
@@ -182,20 +159,16 @@ ValueId Interpreter::instantiate(ClassId type, const std::vector<Argument>& argu
 }
 
 ValueId Interpreter::call_function(const Value& function, const std::vector<Argument>& arguments, Node site) {
-  const bool reading = pattern_ != nullptr;
-  if (e_.depth_ >= (reading ? kPatternDepth : kDepth) || !e_.spend()) return kUnknown;
-  const Temporarily budget(e_.floor_, e_.floor_for(reading ? kPatternHelperBudget : kHelperBudget));
+  // What a forward calls has frames of its own in the trace.
+  if (pattern_ != nullptr || e_.depth_ >= kDepth || !e_.spend()) return kUnknown;
+  const Temporarily budget(e_.floor_, e_.floor_for(kHelperBudget));
   const Temporarily deeper(e_.depth_, e_.depth_ + 1);
-  const bool closure = function.scope != nullptr;  // it runs for whom the function around it runs
   Frame frame{.code = function.node.code,
               .scope = std::make_shared<Scope>(Scope{.names = {}, .outer = function.scope}),
-              .self = function.self == kUnknown && closure ? frame_.self : function.self,
-              .owner = function.type == kNoClass && closure ? frame_.owner : function.type,
+              .self = function.self,
+              .owner = function.type,
               .trail = trail_to(site),
-              .activation = e_.next_activation_++,
-              .depth = e_.depth()};
-  const bool unbound = frame_.self != kUnknown && function.self == kUnknown && function.type != kNoClass && !arguments.empty();
-  if (unbound) frame.self = e_.object(arguments.front().value);  // Base.__init__(self, …)
+              .activation = e_.next_activation_++};
   e_.ran_.insert(function.node.id());
   return Interpreter(e_, std::move(frame)).run_function(function.node, function.self, &arguments);
 }

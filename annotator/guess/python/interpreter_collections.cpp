@@ -27,18 +27,18 @@ std::vector<Slot>& Interpreter::entries(ValueId list) {
 
 // The expression that made an entry, seen from the innermost running function that also fills the container; not known for a value that
 // nobody was seen to make.
-Spot Interpreter::entry_spot(ValueId value) const {
+Node Interpreter::entry_call(ValueId value) const {
   const TrailId made = e_.at(e_.object(value)).trail;
   std::uint32_t activation = frame_.activation;
   for (TrailId running = frame_.trail;; running = e_.trails_[running].outer) {
     for (TrailId trail = made; trail != kNoTrail; trail = e_.trails_[trail].outer) {
       const Trail& step = e_.trails_[trail];
-      if (step.activation == activation && step.call) return spot(step.call);
+      if (step.activation == activation && step.call) return step.call;
     }
     if (running == kNoTrail) break;
     activation = e_.trails_[running].activation;
   }
-  return made != kNoTrail && e_.trails_[made].call ? spot(e_.trails_[made].call) : Spot{};
+  return made != kNoTrail ? e_.trails_[made].call : Node{};
 }
 
 // Appends to a list or container; a container's entries are places.
@@ -52,11 +52,10 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
     std::vector<ValueId> places;
     for (const ValueId one : values) {
       if (e_.what(one).kind == Kind::constant) continue;
-      const Spot named_at = site ? spot(statement_of(site)) : Spot{}, made_at = entry_spot(one);
-      const bool one_line = named_at.code == made_at.code && named_at.range.begin.line == made_at.range.begin.line;
-      const Spot where = named ? named_at : undecided && !one_line ? Spot{} : made_at;
+      const Node named_at = statement_of(site), made_at = entry_call(one);
+      const Node where = named ? named_at : undecided && !named_at.begins_beside(made_at) ? Node{} : made_at;
       const bool certain = !slot.optional && values.size() == 1;
-      places.push_back(e_.add({.kind = Kind::place, .name = name, .of = list, .inner = e_.object(one), .spot = where, .certain = certain}));
+      places.push_back(e_.add({.kind = Kind::place, .name = name, .node = where, .of = list, .inner = e_.object(one), .certain = certain}));
     }
     const bool nothing = places.empty() && e_.what(value).kind == Kind::constant;  // None: an entry that is never called
     slot.value = nothing ? value : e_.any(places);
@@ -75,7 +74,7 @@ void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
     if (e_.at(id).kind == Kind::unknown || e_.at(id).entries.empty()) {
       if (e_.at(id).kind == Kind::list || e_.at(id).kind == Kind::mapping || id == list) continue;
       // Any number of entries that nothing is known of.
-      const Evaluator::Repeated loop(e_);
+      const Temporarily repeated(e_.loops_, e_.one_more_loop());
       fill(list, kUnknown, "*", {});
       continue;
     }
@@ -97,7 +96,7 @@ void Interpreter::count_like(ValueId list, const Slot& other) {
 // `module.add_module(name, child)`
 void Interpreter::add_child(ValueId to, ValueId name, ValueId child, Node site) {
   const std::optional<std::string> called = entry_name(name, child);
-  if (e_.is_list(e_.at(to)) || e_.is_mapping(e_.at(to))) {
+  if (e_.form(e_.at(to)) != Container::none) {
     fill(to, child, called.value_or("**"), called ? site : Node{});
   } else {
     attach(to, called.value_or("*"), child, site);
@@ -110,17 +109,13 @@ void Interpreter::add_child(ValueId to, ValueId name, ValueId child, Node site) 
 std::optional<std::string> Interpreter::entry_name(ValueId name, ValueId value) const {
   if (e_.at(name).kind == Kind::text) return e_.at(name).name;
   const std::vector<ValueId> names = e_.alternatives(name);
-  const auto word = [&](ValueId one) {
+  const auto words = std::ranges::count_if(names, [&](ValueId one) {
     const std::string& text = e_.at(one).name;
     return e_.at(one).kind == Kind::text && std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; });
-  };
-  if (std::ranges::any_of(names, word)) {
-    if (!std::ranges::all_of(names, word)) return std::nullopt;
-    return "**";
-  }
-  const std::vector<ValueId> values = e_.alternatives(value);
-  const bool made = std::ranges::any_of(values, [&](ValueId one) { return e_.is_same_made(one, one); });
-  return made && e_.at(name).kind == Kind::unknown ? "**" : "*";
+  });
+  if (words > 0 && words < std::ssize(names)) return std::nullopt;
+  const bool made = std::ranges::any_of(e_.alternatives(value), [&](ValueId one) { return e_.is_same_made(one, one); });
+  return words > 0 || (made && e_.at(name).kind == Kind::unknown) ? "**" : "*";
 }
 
 // `[("name", value), …]` or another mapping into a mapping or container.
@@ -155,7 +150,7 @@ ValueId Interpreter::subscript(Node node) {
     } else if (value.entries.empty()) {
       out.push_back(value.kind == Kind::external ? one : kUnknown);  // Generic[T]
     } else {
-      out.push_back(key.is("slice") ? slice(id, key, node) : entry_at(id, index));
+      out.push_back(key.is("slice") ? slice(id, key, node) : e_.add({.kind = Kind::element, .of = id}));
     }
   }
   return e_.any(out);
@@ -174,18 +169,6 @@ ValueId Interpreter::slice(ValueId of, Node key, Node site) {
   for (Slot& slot : entries(part)) slot.optional = true;
   if (std::ranges::count(key.text(), ':') == 2) forget_order(part);
   return part;
-}
-
-ValueId Interpreter::entry_at(ValueId list, ValueId index) {
-  const Value &value = e_.at(list), &key = e_.at(index);
-  const bool fixed = std::ranges::none_of(value.entries, [](const Slot& slot) { return !slot.loops.empty() || slot.optional; });
-  std::vector<ValueId> exact;
-  for (std::size_t i = 0; i < value.entries.size(); ++i) {
-    const bool by_name = key.kind == Kind::text && value.entries[i].name == key.name;
-    const bool by_place = key.kind == Kind::constant && fixed && std::to_string(i) == key.name;
-    if (by_name || by_place) exact.push_back(value.entries[i].value);
-  }
-  return exact.empty() ? e_.add({.kind = Kind::element, .of = list}) : e_.any(exact);
 }
 
 ValueId Interpreter::literal_list(Node node) {
@@ -220,19 +203,16 @@ ValueId Interpreter::comprehension(Node node) {
   const ValueId list = new_list(body.is("pair") ? Kind::mapping : Kind::list);
   const Temporarily scope(frame_.scope, std::make_shared<Scope>(Scope{.names = {}, .outer = frame_.scope}));
   const std::size_t around = loops_.size();
-  std::uint32_t conditions = 0;
   for (const Node& clause : node.children()) {
     if (clause.is("for_in_clause")) {
       const ValueId over = evaluate(clause.field("right"));
       begin_loop();
       assign(clause.field("left"), element_of(over), clause);
     } else if (clause.is("if_clause")) {
-      conditions = 1;
       evaluate_parts(clause);
       if (loops_.size() > around) edge(at_, loops_.back().first);
     }
   }
-  const Temporarily branches(e_.branch_depth_, e_.branch_depth_ + conditions);
   if (body.is("pair")) {
     add_pair(list, body);
   } else {
@@ -250,6 +230,38 @@ ValueId Interpreter::element_of(ValueId iterable) {
     out.push_back(list ? e_.add({.kind = Kind::element, .of = e_.object(one)}) : kUnknown);
   }
   return e_.any(out);
+}
+
+// Which entry stands where in a list that is changed otherwise than at its end is not followed: each may stand anywhere, or nowhere.
+void Interpreter::forget_order(ValueId lists) {
+  for (const ValueId list : e_.alternatives(lists)) {
+    std::vector<Slot>& all = entries(e_.object(list));
+    std::vector<ValueId> values;
+    for (const Slot& slot : all) values.push_back(e_.spend() ? slot.value : kUnknown);
+    const ValueId any = e_.any(values);
+    for (Slot& slot : all) slot.value = any, slot.optional = true;
+  }
+}
+
+// `list[index] = value`: any entry may be that value now.
+void Interpreter::replace_entry(ValueId list, ValueId value, Node site) {
+  const std::vector<Slot> before = entries(list);
+  fill(list, value, "", site);
+  if (before.empty() || entries(list).size() == before.size()) return;
+  const ValueId made = entries(list).back().value;
+  entries(list) = before;
+  for (Slot& slot : entries(list)) slot.value = e_.spend() ? e_.any({slot.value, made}) : kUnknown;
+}
+
+// `del list[index]`, `del mapping["name"]`, several of them.
+void Interpreter::remove(Node targets) {
+  for (const Node& target : targets.children()) {
+    if (target.is("subscript")) {
+      forget_order(evaluate(target.field("value")));
+    } else {
+      remove(target);
+    }
+  }
 }
 
 }  // namespace hotlens::guess

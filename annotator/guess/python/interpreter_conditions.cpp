@@ -1,7 +1,5 @@
 // Conditions that the arguments of a constructor decide.
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 
 #include "annotator/guess/python/dotted_name.h"
 #include "annotator/guess/python/interpreter.h"
@@ -10,12 +8,6 @@ namespace hotlens::guess {
 namespace {
 
 using Kind = Value::Kind;
-
-std::string without_blanks(std::string_view text) {
-  std::string out(text);
-  std::erase_if(out, [](unsigned char c) { return std::isspace(c) != 0; });
-  return out;
-}
 
 // Whether a statement gives the name another value, also by `+=`, as a loop's variable or inside an expression.
 bool assigns(Node statement, std::string_view name) {
@@ -30,24 +22,20 @@ bool assigns(Node statement, std::string_view name) {
   return found;
 }
 
-// `left op right`; null nodes for what is no comparison of two.
-struct Comparison {
-  Node left, right;
-  std::string op;
-};
-
-Comparison comparison_of(Node node) {
-  const std::vector<Node> sides = node.is("comparison_operator") ? node.children() : std::vector<Node>{};
-  if (sides.size() != 2) return {};
-  const char* const begin = sides[0].text().data() + sides[0].text().size();
-  return {sides[0], sides[1], without_blanks({begin, static_cast<std::size_t>(sides[1].text().data() - begin)})};
+bool is_none(const Value& value) {
+  return value.kind == Kind::constant && value.name == "None";
 }
 
-std::optional<std::int64_t> number_in(const Value& value) {
-  std::int64_t number = 0;
-  const char *const begin = value.name.data(), *const end = begin + value.name.size();
-  const auto [read, error] = std::from_chars(begin, end, number);
-  return value.kind == Kind::constant && read == end && error == std::errc{} ? std::optional(number) : std::nullopt;
+bool is_number(const Value& value) {
+  return value.kind == Kind::constant && value.name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Nothing where only running tells.
+std::optional<bool> are_same(const Value& a, const Value& b) {
+  const bool plain = a.kind == b.kind && (a.kind == Kind::constant || a.kind == Kind::text);
+  if (plain && a.name == b.name) return true;
+  const bool differ = is_none(a) != is_none(b) || (plain && a.kind == Kind::text) || (is_number(a) && is_number(b));
+  return differ ? std::optional(false) : std::nullopt;
 }
 
 }  // namespace
@@ -75,23 +63,15 @@ std::optional<bool> Interpreter::is_true(Node name) {
   return value->kind != Kind::constant || (value->name != "None" && value->name != "False" && value->name != "0");
 }
 
+// `left is right`, `left != right`
 std::optional<bool> Interpreter::compares(Node comparison) {
-  const Comparison sides = comparison_of(comparison);
-  const Value *left = settled(sides.left), *right = settled(sides.right);
-  if (left == nullptr || right == nullptr) return std::nullopt;
-  const std::string& op = sides.op;
-  const bool same = op == "is" || op == "==", other = op == "isnot" || op == "!=";
-  const auto is_none = [](const Value* value) { return value->kind == Kind::constant && value->name == "None"; };
-  if ((same || other) && (is_none(left) || is_none(right))) return (is_none(left) == is_none(right)) == same;
-  const std::optional<std::int64_t> a = number_in(*left), b = number_in(*right);
-  const bool texts = left->kind == Kind::text && right->kind == Kind::text;
-  if ((op == "==" || op == "!=") && (texts || (a && b))) return (left->name == right->name) == same;
-  if (!a || !b) return std::nullopt;
-  if (op == "<") return *a < *b;
-  if (op == "<=") return *a <= *b;
-  if (op == ">") return *a > *b;
-  if (op == ">=") return *a >= *b;
-  return std::nullopt;
+  const std::vector<Node> sides = comparison.children();
+  const std::string_view op = comparison.field("operators").text();
+  const bool same = op == "is" || op == "==", other = op == "is not" || op == "!=";
+  if (sides.size() != 2 || (!same && !other)) return std::nullopt;
+  const Value *left = settled(sides[0]), *right = settled(sides[1]);
+  const std::optional<bool> equal = left != nullptr && right != nullptr ? are_same(*left, *right) : std::nullopt;
+  return equal ? std::optional(*equal == same) : equal;
 }
 
 const Value* Interpreter::settled(Node name) {

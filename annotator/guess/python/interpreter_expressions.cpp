@@ -1,5 +1,6 @@
 // Expressions: names, attributes, literals, conditions. Each kind of syntax has one function; of other kinds the parts are evaluated.
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "annotator/guess/python/interpreter.h"
@@ -50,7 +51,6 @@ ValueId Interpreter::evaluate(Node node) {
       {"conditional_expression", &Interpreter::choice},
       {"boolean_operator", &Interpreter::either},
       {"binary_operator", &Interpreter::operation},
-      {"yield", &Interpreter::yielded},
       {"string", &Interpreter::literal_string},
       {"concatenated_string", &Interpreter::literal_string},
       {"lambda", &Interpreter::lambda},
@@ -132,7 +132,7 @@ ValueId Interpreter::member_of(ValueId id, const std::string& name) {
   const auto by_name = [&] { return e_.add({.kind = Kind::method, .name = name, .of = id}); };
   switch (value.kind) {
     case Kind::instance: {
-      const ValueId given = e_.assigned(id, name), found = given != kUnknown ? given : e_.attribute(id, name);
+      const ValueId found = e_.attribute(id, name);
       return found != kUnknown ? found : by_name();  // containers, lists and dicts have methods that no source tells
     }
     case Kind::list:
@@ -196,34 +196,20 @@ ValueId Interpreter::either(Node node) {
   return e_.any({one, other});
 }
 
-// What a generator gives is an entry of a list, as if it ran at once.
-ValueId Interpreter::yielded(Node node) {
-  if (yields_ == kUnknown) yields_ = e_.add({.kind = Kind::list, .depth = frame_.depth});
-  if (!node.child()) return kUnknown;
-  const ValueId value = evaluate(node.child());
-  if (node.text().starts_with("yield from")) {
-    fill_all(yields_, value, node.child());
-  } else {
-    fill(yields_, value, "", node.child());
-  }
-  return kUnknown;
-}
-
 ValueId Interpreter::operation(Node node) {
   const ValueId left = evaluate(node.field("left")), right = evaluate(node.field("right"));
   const std::string_view op = node.field("operator").text();
   if (e_.at(left).kind == Kind::text && op == "%") return e_.add({.kind = Kind::text, .name = before_hole(e_.at(left).name, '%')});
   if (e_.at(left).kind == Kind::text && op == "+") return e_.add({.kind = Kind::text, .name = e_.at(left).name + text_of(right)});
-  const bool from_left = e_.at(left).kind == Kind::list, from_right = e_.at(right).kind == Kind::list;
-  if ((op != "+" && op != "*") || (!from_left && !from_right))
-    return op == "*" || op == "-" || op == "/" || op == "//" || op == "%" || op == "**" ? number() : kUnknown;
+  const bool from_left = e_.at(left).kind == Kind::list, lists = from_left || e_.at(right).kind == Kind::list;
+  if (!lists || (op != "+" && op != "*")) return contains(std::array{"*", "-", "/", "//", "%", "**"}, op) ? number() : kUnknown;
   const ValueId list = new_list();
-  if (op == "+") {
+  if (op == "*") {
+    const Temporarily repeated(e_.loops_, e_.one_more_loop());
+    fill_all(list, from_left ? left : right, node);
+  } else {
     fill_all(list, left, node);
     fill_all(list, right, node);
-  } else {
-    const Evaluator::Repeated loop(e_);
-    fill_all(list, from_left ? left : right, node);
   }
   return list;
 }

@@ -1,5 +1,6 @@
 // Calls of what no source tells: builtins, torch, and the methods of lists, mappings, texts and modules. One function for each, by name.
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "annotator/guess/python/dotted_name.h"
@@ -19,14 +20,15 @@ struct KnownCall {
   ValueId argument(std::size_t i) const { return i < arguments.size() && !arguments[i].splat ? arguments[i].value : kUnknown; }
 };
 
+// Builtins that may give a module.
+constexpr std::array kNotFollowed{"__import__", "eval", "globals", "locals", "vars", "type", "sorted", "reversed", "next"};
+
 using Handler = ValueId (*)(Interpreter&, const KnownCall&);
 using Handlers = std::unordered_map<std::string_view, Handler>;
 
 }  // namespace
 
 struct KnownCalls {
-  static ValueId not_known(Interpreter&, const KnownCall&) { return kUnknown; }
-
   static ValueId the_object(Interpreter&, const KnownCall& call) { return call.of; }
 
   static ValueId get_attribute(Interpreter& at, const KnownCall& call) {
@@ -91,33 +93,16 @@ struct KnownCalls {
     return std::ranges::any_of(call.arguments, &Argument::splat) ? kUnknown : rows_of(at, columns, call.site);
   }
 
-  // Some entries of what it is given, in its order.
-  static ValueId some_of(Interpreter& at, ValueId given, Node site) {
+  static ValueId filter(Interpreter& at, const KnownCall& call) {
     const ValueId made = at.new_list();
-    at.fill_all(made, given, site);
+    at.fill_all(made, call.argument(1), call.site);
     for (Slot& slot : at.entries(made)) slot.optional = true;
-    return made;
-  }
-
-  static ValueId filter(Interpreter& at, const KnownCall& call) { return some_of(at, call.argument(1), call.site); }
-
-  static ValueId reversed(Interpreter& at, const KnownCall& call) {
-    const ValueId made = some_of(at, call.argument(0), call.site);
-    std::ranges::reverse(at.entries(made));
-    return made;
-  }
-
-  static ValueId sorted(Interpreter& at, const KnownCall& call) {
-    const ValueId made = reversed(at, call);
-    at.forget_order(made);
     return made;
   }
 
   static ValueId text(Interpreter& at, const KnownCall& call) {
     return at.e_.add({.kind = Kind::text, .name = at.text_of(call.argument(0))});
   }
-
-  static ValueId next(Interpreter& at, const KnownCall& call) { return at.element_of(call.argument(0)); }
 
   static ValueId format(Interpreter& at, const KnownCall& call) {
     return at.e_.add({.kind = Kind::text, .name = before_hole(at.e_.at(call.of).name, '{')});
@@ -130,14 +115,6 @@ struct KnownCalls {
   static ValueId extend(Interpreter& at, const KnownCall& call) {
     at.fill_all(call.of, call.argument(0), call.site);
     return call.of;
-  }
-
-  static ValueId get(Interpreter& at, const KnownCall& call) {
-    const Value& key = at.e_.at(call.argument(0));
-    for (const Slot& slot : at.e_.at(call.of).entries) {
-      if (key.kind == Kind::text && slot.name == key.name) return slot.value;
-    }
-    return any_entry(at, call);
   }
 
   // Any key of a mapping; '*' where one of them is not known.
@@ -153,20 +130,32 @@ struct KnownCalls {
     return rows_of(at, {any_key(at, call.of), at.e_.add({.kind = Kind::element, .of = call.of})}, {});
   }
 
-  static ValueId pop(Interpreter& at, const KnownCall& call) {
-    const ValueId before = at.e_.add({.kind = Kind::list, .entries = at.e_.at(call.of).entries});
-    at.change_list(call.of, "pop", call.arguments, call.site);
-    return at.e_.add({.kind = Kind::element, .of = before});
+  static ValueId append(Interpreter& at, const KnownCall& call) {
+    if (!call.arguments.empty()) at.fill(call.of, call.arguments.back().value, "", call.site);
+    return call.of;
+  }
+
+  static ValueId change(Interpreter& at, const KnownCall& call) {
+    at.forget_order(call.of);
+    return any_entry(at, call);
+  }
+
+  static ValueId insert(Interpreter& at, const KnownCall& call) {
+    append(at, call);
+    return change(at, call);
+  }
+
+  static ValueId shuffle(Interpreter& at, const KnownCall& call) {
+    at.forget_order(call.argument(0));
+    return kUnknown;
   }
 
   // `module.add_module(name, child)`, `module.add_module(*pair)`.
   static ValueId add_module(Interpreter& at, const KnownCall& call) {
-    if (call.arguments.size() == 2) at.add_child(call.of, call.argument(0), call.argument(1), call.site);
-    if (call.arguments.size() != 1) return kUnknown;
-    for (const ValueId pair : at.e_.alternatives(call.arguments.front().value)) {
+    if (call.arguments.size() != 1) at.add_child(call.of, call.argument(0), call.argument(1), call.site);
+    for (const ValueId pair : call.arguments.size() == 1 ? at.e_.alternatives(call.arguments.front().value) : std::vector<ValueId>{}) {
       const std::vector<Slot>& row = at.e_.what(pair).entries;
-      const bool fixed = row.size() == 2;
-      at.add_child(call.of, fixed ? row[0].value : kUnknown, fixed ? row[1].value : kUnknown, call.site);
+      at.add_child(call.of, row.size() == 2 ? row[0].value : kUnknown, row.size() == 2 ? row[1].value : kUnknown, call.site);
     }
     return kUnknown;
   }
@@ -202,21 +191,14 @@ struct KnownCalls {
       {"enumerate", enumerate},
       {"zip", zip},
       {"filter", filter},
-      {"reversed", reversed},
-      {"sorted", sorted},
+      {"shuffle", shuffle},
       {"str", text},
-      {"next", next},
-      {"__import__", not_known},
-      {"eval", not_known},
-      {"globals", not_known},
-      {"locals", not_known},
-      {"vars", not_known},
-      {"type", not_known},
   };
 
   static inline const Handlers kTextMethods{{"format", format}};
-  static inline const Handlers kListMethods{{"extend", extend}, {"pop", pop}};
-  static inline const Handlers kMappingMethods{{"update", extend}, {"get", get}, {"values", the_object}, {"items", items}};
+  static inline const Handlers kListMethods{{"append", append}, {"extend", extend},  {"insert", insert}, {"pop", change},
+                                            {"remove", change}, {"reverse", change}, {"sort", change},   {"clear", change}};
+  static inline const Handlers kMappingMethods{{"update", extend}, {"values", the_object}, {"items", items}};
   static inline const Handlers kModuleMethods{
       {"add_module", add_module}, {"register_module", add_module}, {"__init__", fill_container},
       {"__getitem__", any_entry}, {"children", the_object},        {"to", the_object},
@@ -243,7 +225,7 @@ ValueId Interpreter::call_external(const std::string& name, const std::vector<Ar
   const bool function = name.find("functional") != std::string::npos || name.find(".init.") != std::string::npos;
   const bool layer = name.starts_with("torch.nn.") && !function;
   if (names_class(name) && dotted && (layer || !is_torch_name(name))) return instantiate(e_.external_class(name), arguments, site);
-  const bool builtin = !dotted && !names_class(name);  // a class from where nobody could look
+  const bool builtin = !dotted && !names_class(name) && !contains(kNotFollowed, name);  // a class from where nobody could look
   return builtin || is_torch_name(name) ? number() : kUnknown;
 }
 
@@ -254,14 +236,13 @@ ValueId Interpreter::call_method(const Value& method, const std::vector<Argument
   }
   const Value& holder = e_.at(method.of);
   const KnownCall call{.arguments = arguments, .site = site, .of = method.of};
-  if (holder.kind == Kind::text) {
-    const Handler known = handler(KnownCalls::kTextMethods, method.name);
-    return known != nullptr ? known(*this, call) : number();
-  }
-  const bool is_list = e_.is_list(holder), is_mapping = e_.is_mapping(holder);
-  if (const Handler known = is_list ? handler(KnownCalls::kListMethods, method.name) : nullptr) return known(*this, call);
-  if (is_list && change_list(method.of, method.name, arguments, site)) return method.of;
-  if (const Handler known = is_mapping ? handler(KnownCalls::kMappingMethods, method.name) : nullptr) return known(*this, call);
+  const Container form = e_.form(holder);
+  const Handlers* own = nullptr;
+  if (holder.kind == Kind::text) own = &KnownCalls::kTextMethods;
+  if (form == Container::list || form == Container::sequential) own = &KnownCalls::kListMethods;
+  if (form == Container::mapping) own = &KnownCalls::kMappingMethods;
+  if (const Handler known = own != nullptr ? handler(*own, method.name) : nullptr) return known(*this, call);
+  if (holder.kind == Kind::text) return number();
   const Handler known = handler(KnownCalls::kModuleMethods, method.name);
   return known != nullptr ? known(*this, call) : kUnknown;
 }

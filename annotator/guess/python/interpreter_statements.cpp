@@ -1,4 +1,4 @@
-// Statements: branches are both followed, loops once. What assignments do is in interpreter_assignments.cpp.
+// Statements: branches are both followed, loops once; names get values, objects get attributes, lists and containers get entries.
 #include <algorithm>
 #include <unordered_map>
 
@@ -98,17 +98,12 @@ void Interpreter::leave_pass(Node node) {
 }
 
 void Interpreter::with(Node node) {
-  for (const Node& clause : node.children("with_clause")) {
-    for (const Node& item : clause.children()) evaluate(item.field("value"));
-  }
-  for (const Node& block : node.children("block")) run(block);
+  evaluate(node.child());
+  run(node.field("body"));
 }
 
 void Interpreter::import_names(Node node) {
-  for (const auto& [name, binding] : bindings_of(node.parent())) {
-    const bool here = binding.kind == Binding::Kind::module || binding.kind == Binding::Kind::member;
-    if (here && node.text().find(name) != std::string_view::npos) frame_.scope->names[name] = e_.binding(*frame_.code, binding);
-  }
+  for (const auto& [name, binding] : bindings_of(node)) frame_.scope->names[name] = e_.binding(*frame_.code, binding);
 }
 
 void Interpreter::define(Node node) {
@@ -150,8 +145,6 @@ void Interpreter::follow(const std::vector<Way>& ways, bool exhaustive) {
   const Names before = frame_.scope->names;
   const std::uint32_t from = at_, to = state();
   const Temporarily deeper(e_.branch_depth_, e_.branch_depth_ + 1);
-  const std::size_t mark = e_.assigned_.size();
-  std::vector<Evaluator::Assigned> given;
   std::vector<Names> after;
   if (!exhaustive) {
     after.push_back(before);
@@ -162,13 +155,8 @@ void Interpreter::follow(const std::vector<Way>& ways, bool exhaustive) {
     at_ = from;
     run(way.block);
     edge(at_, to);
-    const auto own = e_.assigned_.begin() + static_cast<std::ptrdiff_t>(mark);
     if (!stopped_) after.push_back(frame_.scope->names);
-    if (!stopped_) given.insert(given.end(), own, e_.assigned_.end());
-    e_.assigned_.erase(own, e_.assigned_.end());
   }
-  e_.assigned_.insert(e_.assigned_.end(), given.begin(), given.end());
-  e_.leave_way(mark);
   at_ = to;
   stopped_ = after.empty();
   frame_.scope->names = after.empty() ? before : merged(after, e_);
@@ -177,13 +165,11 @@ void Interpreter::follow(const std::vector<Way>& ways, bool exhaustive) {
 void Interpreter::loop(Node node) {
   const ValueId over = evaluate(node.field("right"));
   const Names before = frame_.scope->names;
-  const std::size_t mark = e_.assigned_.size();
   begin_loop();
   evaluate(node.field("condition"));
   assign(node.field("left"), element_of(over), node);
   run(node.field("body"));
   end_loop();
-  e_.leave_way(mark);
   stopped_ = false;
   frame_.scope->names = merged({before, frame_.scope->names}, e_);
   for (const Node& block : node.field("alternative").children("block")) run(block);
@@ -196,7 +182,7 @@ void Interpreter::begin_loop() {
   edge(head, end);
   at_ = head;
   loops_.emplace_back(head, end);
-  e_.loops_.push_back(e_.next_loop_++);
+  e_.loops_ = e_.one_more_loop();
 }
 
 void Interpreter::end_loop() {
@@ -204,6 +190,100 @@ void Interpreter::end_loop() {
   at_ = loops_.back().second;
   loops_.pop_back();
   e_.loops_.pop_back();
+}
+
+// `whole`: the statement that gives the name.
+void Interpreter::assign(Node target, ValueId value, Node whole) {
+  if (target.is("identifier")) {
+    frame_.scope->names[std::string(target.text())] = value;
+  } else if (target.is("attribute")) {
+    attach(evaluate(target.field("object")), std::string(target.field("attribute").text()), value, whole);
+  } else if (target.is("subscript")) {
+    assign_entry(target, value, whole);
+  } else if (target.is("pattern_list") || target.is("tuple_pattern") || target.is("list_pattern") || target.is("tuple")) {
+    assign_parts(target, value, whole);
+  } else if (target.is("list_splat_pattern")) {
+    assign(target.child(), kUnknown, whole);
+  }
+}
+
+// `list[index] = value`, `mapping[key] = value`
+void Interpreter::assign_entry(Node target, ValueId value, Node whole) {
+  const std::vector<ValueId> holders = e_.alternatives(evaluate(target.field("value")));
+  const Node key = target.field("subscript");
+  const std::string name = key ? entry_name(evaluate(key), value).value_or("*") : "*";
+  for (const ValueId one : holders) {
+    const ValueId holder = e_.object(one);
+    const Container form = e_.form(e_.at(holder));
+    if (form == Container::list || form == Container::sequential) {
+      replace_entry(holder, value, whole);
+    } else if (form == Container::mapping || e_.at(holder).kind == Kind::instance) {
+      fill(holder, value, name, whole);
+    }
+  }
+}
+
+// `a, b = value`
+void Interpreter::assign_parts(Node target, ValueId value, Node whole) {
+  const std::vector<Node> parts = target.children();
+  std::vector<std::vector<ValueId>> values(parts.size());
+  for (const ValueId one : e_.alternatives(value)) {
+    const std::vector<Slot> row = e_.iterates(e_.what(one)) ? e_.what(one).entries : std::vector<Slot>{};
+    const bool fixed = row.size() == parts.size() && std::ranges::all_of(row, [](const Slot& slot) { return slot.loops.empty(); });
+    const ValueId any = row.empty() ? kUnknown : e_.add({.kind = Kind::element, .of = e_.object(one)});
+    for (std::size_t i = 0; i < parts.size(); ++i) values[i].push_back(fixed ? row[i].value : any);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) assign(parts[i], e_.any(values[i]), whole);
+}
+
+// An attribute set again at the same depth replaces the earlier one; under a condition both count, as for each of several objects.
+void Interpreter::attach(ValueId object, const std::string& name, ValueId value, Node whole) {
+  const std::vector<ValueId> holders = e_.alternatives(object);
+  for (const ValueId one : holders) {
+    if (e_.what(one).kind == Kind::instance) attach_to(e_.object(one), name, value, whole, holders.size() == 1);
+  }
+}
+
+void Interpreter::attach_to(ValueId holder, const std::string& name, ValueId value, Node whole, bool alone) {
+  if (holder != frame_.self) e_.construct(holder);  // what its constructor attaches comes first
+  Value& to = e_.values_[holder];
+  const bool sure = alone && name.find('*') == std::string::npos && e_.branch_depth_ <= to.depth.branches;
+  if (sure) std::erase_if(to.slots, [&](const Slot& slot) { return slot.name == name; });
+  const std::vector<ValueId> values = e_.alternatives(value);
+  for (const ValueId one : values) {
+    const Value& held = e_.what(one);
+    if (held.kind == Kind::constant) continue;
+    Slot slot{.name = name, .value = one};
+    if (held.kind == Kind::instance || held.kind == Kind::unknown) {
+      slot.value = e_.add({.kind = Kind::place,
+                           .name = name,
+                           .node = statement_of(whole),
+                           .of = holder,
+                           .inner = e_.object(one),
+                           .depth = e_.depth(),
+                           .certain = sure && values.size() == 1});
+    }
+    to.slots.push_back(slot);
+    // An attribute of a container is one of its entries. What an unknown call gives may be a number as well
+    // (`self.width = config.width_of(…)`).
+    if (e_.container(to.type) == Container::none || held.kind != Kind::instance) continue;
+    slot.loops = e_.loops_since(to.depth);
+    slot.optional = !sure || held.type == kNoClass;
+    to.entries.push_back(std::move(slot));
+  }
+}
+
+ValueId Interpreter::augmented(Node node) {
+  const Node left = node.field("left"), right = node.field("right");
+  const ValueId to = evaluate(left), what = evaluate(right);
+  const Kind kind = e_.at(to).kind;
+  if (left.is("identifier") && (kind == Kind::constant || kind == Kind::text)) {
+    frame_.scope->names[std::string(left.text())] = e_.add({.kind = kind, .name = kind == Kind::text ? "*" : ""});
+  }
+  for (const ValueId one : e_.alternatives(to)) {
+    if (e_.iterates(e_.what(one))) fill_all(e_.object(one), what, right);
+  }
+  return kUnknown;
 }
 
 }  // namespace hotlens::guess

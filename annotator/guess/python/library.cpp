@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kMostFiles = 300;          // by import, twice that by trace; a model of the corpus needs 40
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; generated sources beyond that are nobody's model
-constexpr int kParents = 8;                      // folders above a file in which its absolute imports are looked for
 
 std::string as_path(std::string_view dotted) {
   std::string path(dotted);
@@ -45,38 +44,23 @@ const Code* Library::open(const fs::path& named, std::size_t most) {
 
 const Code* Library::below(const fs::path& folder, std::string_view dotted) {
   std::error_code error;
-  const fs::path base = dotted.empty() ? folder : folder / as_path(dotted);
-  if (!dotted.empty()) {
-    fs::path plain = base;
-    plain += ".py";
-    if (fs::is_regular_file(plain, error)) return file(plain);
+  const fs::path base = folder / as_path(dotted);
+  for (const fs::path& path : {fs::path(base).concat(".py"), base / "__init__.py"}) {
+    if (fs::is_regular_file(path, error)) return file(path);
   }
-  const fs::path package = base / "__init__.py";
-  return fs::is_regular_file(package, error) ? file(package) : nullptr;
+  return nullptr;
 }
 
-const Code* Library::module(std::string_view dotted, const Code* from) {
+const Code* Library::module(std::string_view dotted, const Code& from) {
   if (dotted.starts_with('.')) {
-    if (from == nullptr) return nullptr;
-    fs::path folder = from->path().parent_path();
-    dotted.remove_prefix(1);
-    while (dotted.starts_with('.')) {
-      folder = folder.parent_path();
-      dotted.remove_prefix(1);
-    }
+    fs::path folder = from.path().parent_path();
+    for (dotted.remove_prefix(1); dotted.starts_with('.'); dotted.remove_prefix(1)) folder = folder.parent_path();
     return below(folder, dotted);
   }
   if (const auto known = modules_.find(dotted); known != modules_.end()) return known->second;
   const Code* found = nullptr;
-  for (const fs::path& root : roots_) {
-    if (found == nullptr) found = below(root, dotted);
-  }
-  if (found != nullptr) return modules_[std::string(dotted)] = found;
-  fs::path folder = from != nullptr ? from->path().parent_path() : fs::path();
-  for (int up = 0; up < kParents && found == nullptr && folder.has_relative_path(); ++up, folder = folder.parent_path()) {
-    found = below(folder, dotted);
-  }
-  return found;
+  for (auto root = roots_.begin(); found == nullptr && root != roots_.end(); ++root) found = below(*root, dotted);
+  return modules_[std::string(dotted)] = found;
 }
 
 const Code* Library::traced(std::string_view path) {

@@ -23,11 +23,10 @@ class Library {
   // Null: no such file, too large, or too many read already.
   const Code* file(const std::filesystem::path& path);
   // "torchvision.models.resnet" seen from `from`; leading dots as in an import statement.
-  const Code* module(std::string_view dotted, const Code* from);
+  const Code* module(std::string_view dotted, const Code& from);
   // "transformers/models/bert/modeling_bert.py": as a trace names a file, below a root or absolute; never outside the roots.
   const Code* traced(std::string_view path);
 
-  std::size_t read() const { return files_.size(); }
   const std::map<std::filesystem::path, std::unique_ptr<Code>>& files() const { return files_; }
 
  private:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -22,20 +23,21 @@ constexpr ClassId kNoClass = 0xffffffff;
 using TrailId = std::uint32_t;
 constexpr TrailId kNoTrail = 0xffffffff;
 
-template <class T>
-void add_once(std::vector<T>& all, const T& one) {
-  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+template <class All, class T>
+bool contains(const All& all, const T& one) {
+  return std::ranges::find(all, one) != all.end();
 }
 
-// An expression or statement in a file, as a place to show.
-struct Spot {
-  const Code* code = nullptr;
-  source::Range range;
-  std::string function;  // qualified name of the code around it
+template <class T>
+void add_once(std::vector<T>& all, const T& one) {
+  if (!contains(all, one)) all.push_back(one);
+}
 
-  bool known() const { return code != nullptr; }
-  friend bool operator==(const Spot& a, const Spot& b) { return a.code == b.code && a.range == b.range; }
-};
+// Leaves those alone, should there be any.
+template <class T, class Is>
+void prefer(std::vector<T>& all, const Is& is) {
+  if (std::ranges::any_of(all, is)) std::erase_if(all, std::not_fn(is));
+}
 
 // One call on the way to where a value was made, innermost first. `activation` numbers the execution of the function around the call.
 struct Trail {
@@ -84,14 +86,14 @@ struct Value {
     list,      // list, tuple, iterator
     mapping,   // dict
     element,   // one entry of `of`
-    place,     // `inner` as the attribute or entry `name` of `of`, attached at `spot`
+    place,     // `inner` as the attribute or entry `name` of `of`, attached at `node`
     super,     // super() of `self`, after `type`
     partial,   // functools.partial
     any,       // one of `options`
   };
   Kind kind = Kind::unknown;
   std::string name;
-  Node node;
+  Node node;  // type, function: its definition; file: its root; place: the statement or call that attached it, null where not known
   ClassId type = kNoClass;
   ValueId self = kUnknown, of = kUnknown, inner = kUnknown;
   std::vector<Argument> arguments;  // instance: of its constructor; partial: those given
@@ -100,18 +102,17 @@ struct Value {
   std::vector<ValueId> options;
   std::shared_ptr<Scope> scope;  // function: the names around it
   TrailId trail = kNoTrail;      // instance: where it was made
-  Spot spot;                     // place: where it was attached
   Depth depth;                   // list, instance: where it was made; place of an attribute: where it was attached
   bool ready = false;            // instance: its constructor was followed
   bool certain = false;          // place: attached in every case, and the only one under its name then
 };
 
 struct Class {
-  std::string name;                   // without its package
-  std::string external;               // dotted name of a class whose source is not read
-  Node node;                          // class_definition; null for an external one
-  std::vector<ClassId> bases, order;  // order: method resolution, itself first
-  bool open = false;                  // a base is not known
+  std::string name;            // without its package
+  std::string external;        // dotted name of a class whose source is not read
+  Node node;                   // class_definition; null for an external one
+  std::vector<ClassId> order;  // method resolution, itself first
+  bool open = false;           // a base is not known
   std::unordered_map<std::string, std::vector<Binding>> names;
 };
 

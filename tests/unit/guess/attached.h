@@ -20,7 +20,7 @@ inline std::map<std::string, Lines> attributes(const PythonFolder& folder, const
                                                const std::string& script = "") {
   Library library({folder.path()});
   const Code* later = script.empty() ? nullptr : library.file(folder.path() / script);
-  Evaluator evaluator(library, later ? afterwards(std::span(&later, 1)) : Afterwards{});
+  Evaluator evaluator(library, later ? afterwards({later}) : Afterwards{});
   const Code* code = library.file(folder.path() / file);
   REQUIRE(code != nullptr);
   const ClassId id = evaluator.class_named(*code, type);
@@ -33,10 +33,10 @@ inline std::map<std::string, Lines> attributes(const PythonFolder& folder, const
     for (const Slot& slot : *slots) {
       for (const ValueId one : evaluator.alternatives(slot.value)) {
         const Value& place = evaluator.at(one);
-        if (place.kind != Value::Kind::place) continue;
+        if (place.kind != Value::Kind::place || !place.node) continue;
         const ClassId made = evaluator.at(place.inner).type;
-        std::string text = std::to_string(place.spot.range.begin.line + 1);
-        if (place.spot.code->path().filename() != file) text = place.spot.code->path().filename().string() + " " + text;
+        std::string text = std::to_string(place.node.range().begin.line + 1);
+        if (place.node.code->path().filename() != file) text = place.node.code->path().filename().string() + " " + text;
         if (made != kNoClass) text += ":" + evaluator.type(made).name;
         found[slot.name.empty() ? std::to_string(position) : slot.name].insert(text);
       }

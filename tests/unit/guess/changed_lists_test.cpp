@@ -73,8 +73,9 @@ TEST_CASE("a long list that is changed again and again costs no more than a cons
 
 TEST_CASE("what is put between entries, taken out or turned round makes every entry any of them, or none") {
   const std::string any = "1|2|3? 1|2|3? 1|2|3?";
-  CHECK(changed("x.insert(0, L(9))") == "1|2|3|9? 1|2|3|9? 1|2|3|9? 1|2|3|9?");
-  CHECK(changed("for i in range(n):\n    x.insert(0, L(9))") == "1|2|3|9? 1|2|3|9? 1|2|3|9? 1|2|3|9?*");
+  const std::string four = "1|2|3|9? 1|2|3|9? 1|2|3|9? 1|2|3|9?";
+  CHECK(changed("x.insert(0, L(9))") == four);
+  CHECK(changed("for i in range(n):\n    x.insert(0, L(9))") == four + "*");
   CHECK(changed("x.pop()") == any);
   CHECK(changed("del x[1]") == any);
   CHECK(changed("if flag:\n    x.pop()") == any);
@@ -82,7 +83,7 @@ TEST_CASE("what is put between entries, taken out or turned round makes every en
   CHECK(changed("x.reverse()") == any);
   CHECK(changed("x = x[::-1]") == any);
   CHECK(changed("x.sort(key=n)") == any);
-  CHECK(changed("x = sorted(x, key=n)") == "3|2|1? 3|2|1? 3|2|1?");
+  CHECK(changed("x = sorted(x, key=n)") == "*");
   CHECK(changed("import random\nrandom.shuffle(x)") == any);
   CHECK(changed("x = x[1:]") == "1? 2? 3?");
 }
@@ -112,7 +113,7 @@ TEST_CASE("what a constructor is given decides its conditions") {
   CHECK(decided(norms, "Net(4, norm='layer')") == "1 3");
   CHECK(decided(norms, "Net(4, norm=choose())") == "1 2? 3?");
   CHECK(decided(norms, "Net(4, **options)") == "1 2? 3?");
-  const std::string deep = "if deep and not width < 3:\n    x.append(L(2))";
+  const std::string deep = "if deep and not width == 2:\n    x.append(L(2))";
   CHECK(decided(deep, "Net(4)") == "1");
   CHECK(decided(deep, "Net(4, deep=True)") == "1 2");
   CHECK(decided(deep, "Net(2, deep=ReLU)") == "1");

@@ -1,32 +1,10 @@
-// Modules made in forms that only few sources use: generators, fields, what nobody can look up.
+// Modules made in forms that only few sources use: fields, what nobody can look up.
 #include "tests/unit/catch.h"
 #include "tests/unit/guess/attached.h"
 #include "tests/unit/guess/python_folder.h"
 
 namespace hotlens::guess {
 namespace {
-
-TEST_CASE("what a generator gives are entries in their order") {
-  PythonFolder folder;
-  folder.write("m.py", R"(from torch import nn
-def pairs(n):
-    yield from head()
-    for i in range(n):
-        yield nn.Linear(1, 1)
-        yield nn.ReLU()
-def head():
-    yield nn.Conv2d(1, 1, 1)
-class Stack(nn.Sequential):
-    def __init__(self, depth):
-        super().__init__(*pairs(depth),
-                         nn.Tanh())
-)");
-  const auto found = attributes(folder, "m.py", "Stack");
-  CHECK(found.at("0") == Lines{"11:Conv2d"});
-  CHECK(found.at("1") == Lines{"11:Linear"});
-  CHECK(found.at("2") == Lines{"11:ReLU"});
-  CHECK(found.at("3") == Lines{"12:Tanh"});
-}
 
 TEST_CASE("what only running tells is not known, and makes a module all the same") {
   PythonFolder folder;
