@@ -170,13 +170,7 @@ class Matcher {
     const std::vector<ValueId> objects = objects_at(node, places);
     candidates_.note(module, places);
     out_.modules[module].by_line = fits_by_line(node, traced_.class_of(module));
-    const ClassId made = objects.empty() ? kNoClass : evaluator_.at(objects.front()).type;
-    const bool composite = evaluator_.is_torch(made) && evaluator_.container(made) == Container::none && traced_.first_frames(node).empty();
-    if (composite) {
-      enter_composite(node, places);
-    } else {
-      body(node, objects);
-    }
+    body(node, objects);
   }
 
   // The objects that may be what ran, of its class.
@@ -211,15 +205,6 @@ class Matcher {
     if (!frames.empty()) return traced_.function(frames.front(), name).by_line;
     const std::uint32_t around = caller(node);
     return around != kNoNode && out_.modules[calls_.nodes[around].module].by_line;
-  }
-
-  // What a module of torch makes inside itself stands on the line that makes that module.
-  void enter_composite(std::uint32_t node, const std::vector<ValueId>& places) {
-    for (const CallToken& token : traced_.below(node)) {
-      if (!token.is_module()) continue;
-      candidates_.note(token.module, places);
-      enter_composite(token.node, places);
-    }
   }
 
   // Matches what runs directly below a module or function with what its body can call.

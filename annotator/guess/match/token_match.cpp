@@ -114,19 +114,14 @@ std::vector<TokenMatch> TokenMatcher::match(const Pattern& pattern, const std::v
     prefer(calls, [&](std::uint32_t call) {
       return std::ranges::any_of(accepted(pattern.calls[call], tokens[i]), [&](ValueId one) { return is_exact(one, tokens[i]); });
     });
-    matches[i].places = likeliest(called(pattern, calls, tokens[i]), tokens[i]);
+    std::vector<ValueId> places;
+    for (const std::uint32_t call : calls) {
+      for (const ValueId one : accepted(pattern.calls[call], tokens[i])) add_once(places, one);
+    }
+    matches[i].places = likeliest(std::move(places), tokens[i]);
     if (calls.size() == 1) matches[i].site = pattern.calls[calls.front()].site;
   }
   return matches;
-}
-
-// Everything that one of the calls can have called.
-std::vector<ValueId> TokenMatcher::called(const Pattern& pattern, const std::vector<std::uint32_t>& calls, const CallToken& token) const {
-  std::vector<ValueId> all;
-  for (const std::uint32_t call : calls) {
-    for (const ValueId one : accepted(pattern.calls[call], token)) add_once(all, one);
-  }
-  return all;
 }
 
 std::vector<ValueId> TokenMatcher::likeliest(std::vector<ValueId> places, const CallToken& token) const {

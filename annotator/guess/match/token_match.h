@@ -41,7 +41,6 @@ class TokenMatcher {
  private:
   bool accepts(ValueId candidate, const CallToken& token) const;
   bool is_exact(ValueId candidate, const CallToken& token) const;
-  std::vector<ValueId> called(const Pattern& pattern, const std::vector<std::uint32_t>& calls, const CallToken& token) const;
   std::vector<ValueId> likeliest(std::vector<ValueId> places, const CallToken& token) const;
   std::vector<ValueId> accepted(const PatternCall& call, const CallToken& token) const;
   // `likely`: every object that a body calls is taken for a module, nothing unknown for one.
