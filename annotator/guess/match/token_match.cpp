@@ -56,14 +56,12 @@ bool TokenMatcher::accepts(ValueId candidate, const CallToken& token) const {
     case Kind::instance:
       if (value.type == kNoClass) return true;
       if (token.is_module()) {
-        const bool same = is_of_class(evaluator_.type(value.type), token.type);
-        return same ||
-               (!evaluator_.is_module(value.type) && evaluator_.type(value.type).external.empty() && evaluator_.type(value.type).open);
+        const Class& type = evaluator_.type(value.type);
+        return is_of_class(type, token.type) || (!evaluator_.is_module(value.type) && type.external.empty() && type.open);
       }
       return !evaluator_.is_module(value.type);  // an object of another kind: its __call__
     case Kind::function:
-      if (token.is_module()) return false;
-      return token.definition ? token.definition.id() == value.node.id() || value.name == token.function : value.name == token.function;
+      return !token.is_module() && (value.name == token.function || (token.definition && token.definition.id() == value.node.id()));
     default:
       return false;
   }
@@ -76,11 +74,9 @@ bool TokenMatcher::is_exact(ValueId candidate, const CallToken& token) const {
 }
 
 std::vector<ValueId> TokenMatcher::accepted(const PatternCall& call, const CallToken& token) const {
-  std::vector<ValueId> out;
-  for (const ValueId one : evaluator_.alternatives(call.callee)) {
-    if (accepts(one, token)) out.push_back(one);
-  }
-  return out;
+  std::vector<ValueId> all = evaluator_.alternatives(call.callee);
+  std::erase_if(all, [&](ValueId one) { return !accepts(one, token); });
+  return all;
 }
 
 std::optional<std::vector<std::vector<std::uint32_t>>> TokenMatcher::aligned(const Pattern& pattern, const std::vector<CallToken>& tokens,

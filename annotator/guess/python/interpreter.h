@@ -99,12 +99,11 @@ class Interpreter {
   ValueId new_list(Value::Kind kind = Value::Kind::list);
   ValueId number();
   std::vector<Slot>& entries(ValueId list);
-  void fill(ValueId list, ValueId value, const std::string& name, Node site);
+  void fill(ValueId list, ValueId value, const std::string& name, Node site, const Slot* like = nullptr);
   void fill_all(ValueId list, ValueId iterable, Node site);
   void fill_pairs(ValueId list, ValueId pairs, Node site);
   void add_pair(ValueId map, Node pair);
   void add_child(ValueId to, ValueId name, ValueId child, Node site);
-  void count_like(ValueId list, const Slot& other);
   ValueId slice(ValueId of, Node key, Node site);
   ValueId element_of(ValueId iterable);
   std::optional<std::string> entry_name(ValueId name, ValueId value) const;

@@ -41,8 +41,8 @@ Node Interpreter::entry_call(ValueId value) const {
   return made != kNoTrail ? e_.trails_[made].call : Node{};
 }
 
-// Appends to a list or container; a container's entries are places.
-void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Node site) {
+// Appends to a list or container; a container's entries are places. `like`: an entry of another list that this one is there as often as.
+void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Node site, const Slot* like) {
   Value& to = e_.values_[list];
   Slot slot{.name = name, .value = value, .loops = e_.loops_since(to.depth), .optional = e_.branch_depth_ > to.depth.branches};
   if (to.kind == Kind::instance) {
@@ -62,6 +62,10 @@ void Interpreter::fill(ValueId list, ValueId value, const std::string& name, Nod
     slot.optional = slot.optional || nothing;
     if (named && !slot.optional) std::erase_if(entries(list), [&](const Slot& other) { return other.name == name; });
   }
+  if (like != nullptr) {
+    slot.loops.insert(slot.loops.end(), like->loops.begin(), like->loops.end());
+    slot.optional = slot.optional || like->optional;
+  }
   if (entries(list).size() < kMostEntries) entries(list).push_back(std::move(slot));
 }
 
@@ -78,19 +82,11 @@ void Interpreter::fill_all(ValueId list, ValueId iterable, Node site) {
       fill(list, kUnknown, "*", {});
       continue;
     }
-    for (const Slot& entry : std::vector(e_.at(id).entries)) {
-      fill(list, entry.value, entry.name, site);
-      count_like(list, entry);
-      entries(list).back().optional |= all.size() > 1;
+    for (Slot entry : std::vector(e_.at(id).entries)) {
+      entry.optional |= all.size() > 1;
+      fill(list, entry.value, entry.name, site, &entry);
     }
   }
-}
-
-// The last entry of a list is there as often as another.
-void Interpreter::count_like(ValueId list, const Slot& other) {
-  Slot& made = entries(list).back();
-  made.loops.insert(made.loops.end(), other.loops.begin(), other.loops.end());
-  made.optional = made.optional || other.optional;
 }
 
 // `module.add_module(name, child)`
@@ -128,9 +124,8 @@ void Interpreter::fill_pairs(ValueId to, ValueId pairs, Node site) {
     }
     for (const Slot& row : std::vector(e_.at(id).entries)) {
       const Value& pair = e_.at(row.value);
-      if (pair.kind != Kind::list || pair.entries.size() != 2) continue;
-      fill(to, pair.entries[1].value, text_of(pair.entries[0].value), site);
-      count_like(to, row);
+      const bool pairs_up = pair.kind == Kind::list && pair.entries.size() == 2;
+      if (pairs_up) fill(to, pair.entries[1].value, text_of(pair.entries[0].value), site, &row);
     }
   }
 }

@@ -135,7 +135,7 @@ bool Interpreter::keep_possible(std::vector<Way>& ways) {
   for (const Way& way : all) {
     const std::optional<bool> holds = way.condition ? truth(way.condition) : true;
     if (holds == false) continue;
-    ways.push_back({way.block, holds ? Node{} : way.condition});
+    ways.push_back(way);
     if (holds) return true;
   }
   return false;
