@@ -123,7 +123,7 @@ class Interpreter {
   ValueId call_external(const std::string& name, const std::vector<Argument>& arguments, Node site);
   ValueId call_method(const Value& method, const std::vector<Argument>& arguments, Node site);
   ValueId instantiate(ClassId type, const std::vector<Argument>& arguments, Node site);
-  void note_call(ValueId callee, Node site);
+  void note_call(ValueId callee, const std::vector<Argument>& given, Node site);
   TrailId trail_to(Node site);
 
   // The pattern under construction; all without effect when there is none.

@@ -93,18 +93,27 @@ ValueId Interpreter::call_expression(Node node) {
   }
   const ValueId callee = evaluate(function);
   const std::vector<Argument> given = arguments(node.field("arguments"));
-  note_call(callee, node);
+  note_call(callee, given, node);
   return call(callee, given, node);
 }
 
-void Interpreter::note_call(ValueId callee, Node site) {
+void Interpreter::note_call(ValueId callee, const std::vector<Argument>& given, Node site) {
   if (pattern_ == nullptr) return;
-  const std::vector<ValueId> callees = e_.alternatives(callee);
+  std::vector<ValueId> callees = e_.alternatives(callee);
   const auto all = [&](auto is) { return std::ranges::all_of(callees, [&](ValueId one) { return is(one, e_.what(one)); }); };
   const bool silent = all([](ValueId, const Value& value) { return is_silent(value.kind); });
-  if (silent) return;
-  const bool likely = all([&](ValueId one, const Value& value) { return value.kind == Kind::instance && e_.at(one).kind == Kind::place; });
-  const bool certain = all([&](ValueId, const Value& value) { return value.kind == Kind::instance && e_.is_module(value.type); });
+  if (silent) {  // it may call what it is given: checkpoint(self.block, x)
+    callees.clear();
+    for (const Argument& one : given) {
+      if (e_.at(one.value).kind == Kind::place && e_.what(one.value).kind == Kind::instance) callees.push_back(one.value);
+    }
+    if (callees.empty()) return;
+    callee = e_.any(callees);
+  }
+  const bool likely =
+      !silent && all([&](ValueId one, const Value& value) { return value.kind == Kind::instance && e_.at(one).kind == Kind::place; });
+  const bool certain =
+      !silent && all([&](ValueId, const Value& value) { return value.kind == Kind::instance && e_.is_module(value.type); });
   const auto index = static_cast<std::int32_t>(pattern_->calls.size());
   pattern_->calls.push_back({.site = site, .callee = callee, .likely = likely});
   const std::uint32_t next = state();
