@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t kLargestFile = 4'000'000;  // bytes; no source of a model is larger
-std::shared_ptr<const guess::Code> code_of(const fs::path& named, Result<std::string> text) {
-  return text ? std::make_shared<guess::Code>(named, std::move(*text)) : nullptr;
+std::shared_ptr<const source::Code> code_of(const fs::path& named, Result<std::string> text) {
+  return text ? std::make_shared<source::Code>(named, std::move(*text)) : nullptr;
 }
 
 // `train.py` or, after -m, `package.train`.

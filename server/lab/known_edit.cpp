@@ -46,7 +46,7 @@ std::string with_plain_autocast(const std::string& text) {
 
 bool says_the_same(const fs::path& file, const std::string& one, const std::string& other) {
   if (one == other) return true;
-  const guess::Code a(file, with_plain_autocast(one)), b(file, with_plain_autocast(other));
+  const source::Code a(file, with_plain_autocast(one)), b(file, with_plain_autocast(other));
   return layers::same_wording(a.root(), b.root());
 }
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "annotator/guess/python/code.h"
 #include "annotator/guess/python/library.h"
 #include "annotator/profile/build/module_calls.h"
+#include "annotator/source/outline/code.h"
 
 namespace hotlens::guess {
 

@@ -12,9 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "annotator/guess/python/code.h"
+#include "annotator/source/outline/code.h"
 
 namespace hotlens::guess {
+
+using source::Code;
+using source::Node;
 
 class Library {
  public:

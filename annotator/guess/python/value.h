@@ -12,10 +12,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "annotator/guess/python/code.h"
+#include "annotator/source/outline/code.h"
 
 namespace hotlens::guess {
 
+using source::Binding;
+using source::Code;
+using source::Node;
 using ValueId = std::uint32_t;
 constexpr ValueId kUnknown = 0;
 using ClassId = std::uint32_t;

@@ -16,7 +16,7 @@ bool calls(const lab::Program& program, const Operator& op, const Gap& gap, cons
 
 // Whether its forward calls the function once.
 bool is_alone(const Step& step) {
-  const std::string_view text = guess::enclosing(step.at, "function_definition").text();
+  const std::string_view text = source::enclosing(step.at, "function_definition").text();
   const std::string name = function_name(step) + "(";
   const std::size_t first = text.find(name);
   return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;

@@ -7,7 +7,7 @@ namespace hotlens::source {
 namespace {
 
 // From the loosest to the tightest, as in the expression grammar of Python's reference.
-enum Binding : int {
+enum Strength : int {
   kNever,  // a comma, `for`, `yield`, `:=`: the parentheses belong to it
   kLambda,
   kTernary,
@@ -30,7 +30,7 @@ enum Binding : int {
 
 struct Operator {
   std::string_view text;
-  Binding binding;
+  Strength strength;
 };
 
 constexpr std::array<Operator, 23> kOperators{
@@ -39,13 +39,13 @@ constexpr std::array<Operator, 23> kOperators{
      {"**", kPower},      {"<", kComparison}, {">", kComparison}, {"<=", kComparison}, {">=", kComparison}, {"==", kComparison},
      {"!=", kComparison}, {"or", kOr},        {"and", kAnd},      {"in", kComparison}, {"is", kComparison}}};
 
-Binding binary(std::string_view word) {
+Strength binary(std::string_view word) {
   const auto found = std::ranges::find(kOperators, word, &Operator::text);
-  return found != kOperators.end() ? found->binding : kNever;
+  return found != kOperators.end() ? found->strength : kNever;
 }
 
-constexpr int tighter(Binding binding) {
-  return static_cast<int>(binding) + 1;
+constexpr int tighter(Strength strength) {
+  return static_cast<int>(strength) + 1;
 }
 
 class Finder {
@@ -68,7 +68,7 @@ class Finder {
         // Without its parentheses, what it holds stands in what is around it.
         if (!open_.empty()) open_.back().loosest = std::min(open_.back().loosest, group.loosest);
       } else if (!open_.empty()) {
-        open_.back().loosest = std::min(open_.back().loosest, binding_of(i));
+        open_.back().loosest = std::min(open_.back().loosest, strength_of(i));
       }
     }
     return found;
@@ -97,7 +97,7 @@ class Finder {
   }
 
   // How loosely a token inside brackets binds what stands beside it.
-  int binding_of(std::size_t i) const {
+  int strength_of(std::size_t i) const {
     const std::string_view what = word(i);
     if (is(i, TokenKind::word)) {
       if (what == "lambda") return kLambda;
@@ -123,7 +123,7 @@ class Finder {
       if (what == "if") return before == 0 ? kLambda : tighter(kTernary);
       if (what == "await") return kAtom;
       if (what == "not") return before > 0 && word(before - 1) == "is" ? tighter(kComparison) : kNot;
-      const Binding left = binary(what);
+      const Strength left = binary(what);
       return left != kNever ? tighter(left) : kLambda;
     }
     if (what == "@" && before == 0) return kLambda;  // a decorator
@@ -132,7 +132,7 @@ class Finder {
       if (what == "*" || what == "**") return kAtom;
     }
     if (what == "**") return kSign;
-    const Binding left = binary(what);
+    const Strength left = binary(what);
     return left != kNever ? tighter(left) : kLambda;
   }
 
@@ -143,7 +143,7 @@ class Finder {
     if (is(behind, TokenKind::word)) {
       if (what == "if" || what == "else") return tighter(kTernary);
       if (what == "not") return tighter(kComparison);
-      const Binding right = binary(what);
+      const Strength right = binary(what);
       if (right != kNever) return right == kComparison ? tighter(right) : right;
       return is_word_operator(what) ? kLambda : kKeep;
     }
@@ -151,7 +151,7 @@ class Finder {
     if (what == "." && is(close - 1, TokenKind::number)) return kKeep;
     if (what == "." || what == "(" || what == "[") return kAtom;
     if (what == "**") return tighter(kPower);
-    const Binding right = binary(what);
+    const Strength right = binary(what);
     if (right == kComparison) return tighter(right);
     return right != kNever ? static_cast<int>(right) : kLambda;
   }

@@ -68,7 +68,7 @@ json recorded() {
 
 Sources sources(const std::string& text) {
   Sources made{.files = {}, .script = "/p/train.py", .argv = {}};
-  made.files["/p/train.py"] = std::make_shared<guess::Code>("/p/train.py", text);
+  made.files["/p/train.py"] = std::make_shared<source::Code>("/p/train.py", text);
   return made;
 }
 

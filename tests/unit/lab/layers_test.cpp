@@ -14,7 +14,7 @@ constexpr const char* kImports = "import torch\nfrom torch import nn\n";
 
 Sources sources(const std::string& text, std::vector<std::string> argv = {}) {
   Sources made{.files = {}, .script = "/p/train.py", .argv = std::move(argv)};
-  made.files["/p/train.py"] = std::make_shared<guess::Code>("/p/train.py", kImports + text);
+  made.files["/p/train.py"] = std::make_shared<source::Code>("/p/train.py", kImports + text);
   return made;
 }
 
@@ -88,8 +88,8 @@ TEST_CASE("what only running tells stays unknown, and endless loops end") {
   CHECK(made("while True:\n    pass\nm = nn.Linear(1, 1)").empty());
   CHECK(made("def f(n):\n    return f(n + 1)\nm = nn.Linear(f(0), 1)").size() <= 1);
   CHECK(made("m = nn.Linear((1, ").size() <= 1);
-  CHECK(is_too_deep(guess::Code("/p/deep.py", "m = " + std::string(5'000, '(') + std::string(5'000, ')'))));
-  CHECK_FALSE(is_too_deep(guess::Code("/p/flat.py", kNet)));
+  CHECK(is_too_deep(source::Code("/p/deep.py", "m = " + std::string(5'000, '(') + std::string(5'000, ')'))));
+  CHECK_FALSE(is_too_deep(source::Code("/p/flat.py", kNet)));
 }
 
 TEST_CASE("what would outgrow any memory, or holds itself, ends as unknown") {
@@ -141,8 +141,8 @@ namespace {
 
 // What of the calls in `forward` came (+) and went (-), after which call or before which (<).
 std::string called(const std::string& was, const std::string& is) {
-  const auto code = [](const std::string& body) { return guess::Code("/p/net.py", "def forward(self, x, y=None):\n" + body); };
-  const guess::Code before = code(was), after = code(is);
+  const auto code = [](const std::string& body) { return source::Code("/p/net.py", "def forward(self, x, y=None):\n" + body); };
+  const source::Code before = code(was), after = code(is);
   const auto gaps = forward_gaps(before.root().children().front(), after.root().children().front());
   if (!gaps) return "refused: line " + std::to_string(gaps.error().at.line);
   const auto name = [](const Step& step) { return step.function.empty() ? step.path : step.function; };

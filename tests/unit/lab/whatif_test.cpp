@@ -35,7 +35,7 @@ json adam_loop() {
                       op("hotlens::free", {5}, nullptr, "loss")});
 }
 
-Replays timed(std::vector<Ns> times) {
+Replays replays_of(std::vector<Ns> times) {
   return {.batch = 8, .times = std::move(times), .start = {}, .peak = {}, .events = {}};
 }
 
@@ -302,21 +302,21 @@ TEST_CASE("gradients that were zeros are None, at the start of the step too wher
 }
 
 TEST_CASE("a ratio is of neighbouring turns, and its interval holds what the kind is off by") {
-  const auto same = ratio_of(timed({10ms, 20ms, 10ms}), timed({9ms, 18ms, 9ms}), 0.04);
+  const auto same = ratio_of(replays_of({10ms, 20ms, 10ms}), replays_of({9ms, 18ms, 9ms}), 0.04);
   REQUIRE(same);
   CHECK(same->ratio == Approx(0.9));
   CHECK(same->high == Approx(0.9 * 1.04));
   CHECK(same->low == Approx(0.9 / 1.04));
   CHECK(same->faster());
   CHECK(!same->slower());
-  const auto unsure = ratio_of(timed({10ms, 10ms, 10ms}), timed({9ms, 9ms, 9ms}), 0.2);
+  const auto unsure = ratio_of(replays_of({10ms, 10ms, 10ms}), replays_of({9ms, 9ms, 9ms}), 0.2);
   REQUIRE(unsure);
   CHECK(!unsure->faster());
-  const auto noisy = ratio_of(timed({10ms, 10ms, 10ms}), timed({6ms, 9ms, 14ms}), 0.01);
+  const auto noisy = ratio_of(replays_of({10ms, 10ms, 10ms}), replays_of({6ms, 9ms, 14ms}), 0.01);
   REQUIRE(noisy);
   CHECK(!noisy->faster());
-  CHECK(ratio_of(timed({10ms, 10ms}), timed({12ms, 12ms}), 0.04)->slower());
-  CHECK(!ratio_of(timed({}), timed({1ms}), 0.04));
+  CHECK(ratio_of(replays_of({10ms, 10ms}), replays_of({12ms, 12ms}), 0.04)->slower());
+  CHECK(!ratio_of(replays_of({}), replays_of({1ms}), 0.04));
 }
 
 TEST_CASE("what no replay has stays as it is") {

@@ -163,9 +163,9 @@ class BesideComparison {
     if (!is_visited(statement) || !building_.is_building_statement(statement)) return refuse(statement, true, near);
     // What it gave a number may still be asked for.
     Why why;
-    guess::walk(statement, [&](Node node) {
+    source::walk(statement, [&](Node node) {
       const Node left = node.is("assignment") && node.field("right") && is_plain_code(node.field("right")) ? node.field("left") : Node{};
-      guess::walk(left ? left : Node{}, [&](Node one) {
+      source::walk(left ? left : Node{}, [&](Node one) {
         const std::string name(one.is("identifier") ? one.text() : std::string_view());
         if (!name.empty() && name != "self" && uses_.mentions(name)) why = refuse(statement, true, near);
         return true;
@@ -177,7 +177,7 @@ class BesideComparison {
 
   // The names that a statement gives numbers.
   void bind(Node statement) {
-    guess::walk(statement, [&](Node node) {
+    source::walk(statement, [&](Node node) {
       if (node.is("assignment") || node.is("augmented_assignment")) {
         const Node right = node.field("right");
         const bool number = right && is_plain_code(right);
@@ -192,7 +192,7 @@ class BesideComparison {
     if (!words_) {
       words_.emplace();
       for (const auto& [path, code] : executed_.sources.files) {
-        guess::walk(code->root(), [&](Node node) {
+        source::walk(code->root(), [&](Node node) {
           if (node.is("identifier")) words_->insert(std::string(node.text()));
           return true;
         });
@@ -237,7 +237,7 @@ class BesideComparison {
     for (const auto& [path, code] : executed_.sources.files) {
       if (path != statement.code->path()) continue;
       bool known = false;
-      guess::walk(code->root(), [&](Node node) {
+      source::walk(code->root(), [&](Node node) {
         if (!node.kind().starts_with("import")) return node.is("module");
         const Node other = node.field("module_name");
         for (const Node& one : names_of_import(node)) {

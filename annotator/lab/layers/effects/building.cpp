@@ -75,7 +75,7 @@ bool is_plain_code(Node node) {
 Building::Building(const Followed& executed, const Followed& edited) : executed_(executed), edited_(edited) {
   for (const auto& [path, code] : edited.sources.files) {
     const bool package = edited.sources.packages.contains(path);
-    guess::walk(code->root(), [&](Node node) {
+    source::walk(code->root(), [&](Node node) {
       const bool function = node.is("function_definition");
       if (function || node.is("class_definition")) definitions_[std::string(node.field("name").text())].push_back(node);
       return !(package && function) && !(package && node.is("expression_statement"));
@@ -135,7 +135,7 @@ bool Building::is_building_statement(Node statement) const {
   // `x`, `self.x`: anything further away may be a tensor's or the library's.
   constexpr std::array<std::string_view, 5> kOfTensors{"requires_grad", "training", "data", "grad", "dtype"};
   bool near = true;
-  guess::walk(parts[0].field("left"), [&](Node node) {
+  source::walk(parts[0].field("left"), [&](Node node) {
     if (!node.is("attribute")) return true;
     near = near && node.field("object").is("identifier") && !is_among(kOfTensors, node.field("attribute").text());
     const std::string root(node.field("object").text());
@@ -159,7 +159,7 @@ std::vector<Node> Building::definitions(Node call) const {
   // super().__init__(…): of what the class around it derives from.
   if (function.is("attribute") && function.field("object").is("call") && function.field("object").field("function").text() == "super") {
     std::vector<Node> all;
-    const Node bases = guess::enclosing(call, "class_definition").field("superclasses");
+    const Node bases = source::enclosing(call, "class_definition").field("superclasses");
     for (const Node& base : bases ? bases.children() : std::vector<Node>()) {
       const auto found = definitions_.find(base.text());
       if (found != definitions_.end()) all.insert(all.end(), found->second.begin(), found->second.end());
@@ -189,7 +189,7 @@ std::vector<Node> Building::constructors(Node type, int depth) const {
 }
 
 bool Building::is_own(Node call) const {
-  return !definitions(call).empty() && edited_.interpreter.visited(guess::statement_of(call).id());
+  return !definitions(call).empty() && edited_.interpreter.visited(source::statement_of(call).id());
 }
 
 }  // namespace hotlens::layers

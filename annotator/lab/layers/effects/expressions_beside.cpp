@@ -26,7 +26,7 @@ Refusals::Refusals(const Modules& is) {
 // The module that the code makes, is an argument of, or stands in the class of.
 std::string Refusals::module_of(Node code) const {
   std::set<std::string> inside;
-  guess::walk(code, [&](Node node) {
+  source::walk(code, [&](Node node) {
     if (const auto found = sites_.find(node.id()); found != sites_.end()) inside.insert(found->second);
     return true;
   });
@@ -38,7 +38,7 @@ std::string Refusals::module_of(Node code) const {
 }
 
 Unclear Refusals::refuse(Node at, bool gone, Node near) const {
-  const Node statement = guess::statement_of(at);
+  const Node statement = source::statement_of(at);
   return Unclear{.reason = "something else than layers was edited: " + excerpt(statement) + (gone ? " is gone" : ""),
                  .module = module_of(gone ? near : at),
                  .at = line_of(gone ? near : at)};

@@ -25,7 +25,7 @@ bool is_rate(Node use, int depth = 0);
 
 // Of a local name that has it, whatever else it is given: each use is followed.
 bool are_followed(Node assignment, bool real, int depth) {
-  const Node left = assignment.field("left"), function = guess::enclosing(assignment, "function_definition");
+  const Node left = assignment.field("left"), function = source::enclosing(assignment, "function_definition");
   if (depth > 3 || !function || !left.is("identifier")) return false;
   std::vector<Node> all;
   names(function.field("body"), left.text(), all);

@@ -64,7 +64,7 @@ bool is_unused(Node function, const Followed& executed, const Followed& edited) 
   std::size_t others = 0;
   for (const Followed* one : {&executed, &edited}) {
     for (const auto& [path, code] : one->sources.files) {
-      guess::walk(code->root(), [&](Node node) {
+      source::walk(code->root(), [&](Node node) {
         const bool own = node.parent().is("function_definition") && node.parent().parent().is("module");
         others += node.is("identifier") && node.text() == name && !own ? 1 : 0;
         return true;
@@ -86,7 +86,7 @@ std::optional<Unclear> edited_function(const Followed& executed, const Followed&
     if (forwards.contains(node.id())) continue;                             // compared call by call
     if (is_unused(node, executed, edited)) continue;
     if (is_inside(node, idle.then) && is_inside(found->second, idle.now)) continue;
-    return Unclear{.reason = guess::qualified_name(node) + " was edited; only what constructors make is followed",
+    return Unclear{.reason = source::qualified_name(node) + " was edited; only what constructors make is followed",
                    .at = line_of(first_difference(node, found->second))};
   }
   return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<Unclear> edited_global(const Followed& executed, const Followed& e
         if (edited.interpreter.ran(function.id()) || function.code->path() != path || is_inside(function, idle.now)) continue;
         if (const Node use = other_use(function, name, false))
           return Unclear{
-              .reason = guess::qualified_name(function) + " uses " + name + ", which was edited; what it does with it is not followed",
+              .reason = source::qualified_name(function) + " uses " + name + ", which was edited; what it does with it is not followed",
               .at = line_of(use)};
       }
     }

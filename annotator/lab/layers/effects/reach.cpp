@@ -120,14 +120,14 @@ class Reach {
     const auto found = by_name_.find(word);
     if (found == by_name_.end()) return;
     for (const Node& one : found->second) {
-      const Node type = one.is("class_definition") ? Node{} : guess::enclosing(one, "class_definition");
+      const Node type = one.is("class_definition") ? Node{} : source::enclosing(one, "class_definition");
       if (!type || reached_.contains(type.id())) reach(one);
     }
   }
 
   void read(Node node) {
     if (!node) return;
-    guess::walk(node, [&](Node one) {
+    source::walk(node, [&](Node one) {
       if (one.is("block") && was_passed_by(text_.sources, one)) return false;
       const bool own = one.parent().is("function_definition") || one.parent().is("class_definition");
       if (one.is("identifier") && !own) mention(one.text());
@@ -167,7 +167,7 @@ void drop_idle_methods(const Followed& text, const std::set<const void*>& idle) 
 }
 
 bool was_passed_by(const Sources& sources, Node use) {
-  const Node function = guess::enclosing(use, "function_definition");
+  const Node function = source::enclosing(use, "function_definition");
   if (!function) return false;
   const auto body = function.field("body").children();
   const bool documented = body.size() > 1 && body[0].is("expression_statement") && body[0].children().front().is("string");
@@ -175,7 +175,7 @@ bool was_passed_by(const Sources& sources, Node use) {
   // A function in which the loop runs has begun before the step.
   if (!first || !ran(sources, first, first.range().begin.line, first.range().begin.line)) return false;
   if (use.is("block")) return use.id() != function.field("body").id() && !ran(sources, use);
-  return !ran(sources, use, guess::statement_of(use).range().begin.line, use.range().end.line);
+  return !ran(sources, use, source::statement_of(use).range().begin.line, use.range().end.line);
 }
 
 }  // namespace hotlens::layers

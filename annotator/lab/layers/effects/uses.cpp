@@ -49,13 +49,13 @@ bool binds(Node function, std::string_view name) {
   const auto seek = [&](Node node) {
     const bool assigns = node.is("assignment") || node.is("for_statement") || node.is("for_in_clause") || node.is("augmented_assignment");
     if (assigns)
-      guess::walk(node.field("left"), [&](Node one) {
+      source::walk(node.field("left"), [&](Node one) {
         found = found || (one.is("identifier") && one.text() == name);
         return !one.is("attribute") && !one.is("subscript");
       });
     return !found;
   };
-  guess::walk(function.field("body"), seek);
+  source::walk(function.field("body"), seek);
   return found;
 }
 
@@ -77,7 +77,7 @@ bool is_of_tensor(Node method) {
 
 Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) : edited_(edited), idle_(idle), building_(building) {
   for (const auto& [path, code] : edited.sources.files) {
-    guess::walk(code->root(), [&](Node node) {
+    source::walk(code->root(), [&](Node node) {
       if (node.is("identifier")) index_[std::string(node.text())].push_back(node);
       return !idle.now.contains(node.id());
     });
@@ -128,7 +128,7 @@ void Uses::parameter(Node function, Node parameter) {
 
 void Uses::note_flags(Node edited) {
   bool flag = false;
-  guess::walk(edited, [&](Node node) {
+  source::walk(edited, [&](Node node) {
     flag = flag || node.is("true") || node.is("false") || node.is("none") || node.is("string");
     return !flag;
   });
@@ -163,7 +163,7 @@ bool Uses::give(Node definition, Node call, Node argument) {
   if (functions.empty()) give_field(definition, place, keyword);
   for (const Node& function : functions) {
     std::vector<Node> parameters = function.field("parameters").children();
-    const bool method = guess::enclosing(function, "class_definition") && !has_decorator(function, "staticmethod") && !parameters.empty();
+    const bool method = source::enclosing(function, "class_definition") && !has_decorator(function, "staticmethod") && !parameters.empty();
     if (method) parameters.erase(parameters.begin());
     bool found = false;
     for (std::size_t at = 0; at < parameters.size(); ++at) {
@@ -226,8 +226,8 @@ Uses::Why Uses::run() {
 bool Uses::followed(Node node) const {
   const Node function = function_around(node);
   if (function && !edited_.interpreter.ran(function.id())) return false;
-  Node statement = guess::statement_of(node);
-  while (statement.is("decorated_definition")) statement = guess::statement_of(statement.parent());
+  Node statement = source::statement_of(node);
+  while (statement.is("decorated_definition")) statement = source::statement_of(statement.parent());
   const bool header = statement.is("function_definition") || statement.is("class_definition");
   return header || edited_.interpreter.visited(statement.id());
 }
@@ -250,7 +250,7 @@ bool Uses::only_keeps(Node choice) const {
            (assigns && parts[0].field("left").is("attribute") && parts[0].field("left").field("object").text() == "self");
   };
   bool all = true;
-  guess::walk(choice, [&](Node node) {
+  source::walk(choice, [&](Node node) {
     if (node.is("block")) all = all && std::ranges::all_of(node.children(), keeps);
     return all;
   });
@@ -273,7 +273,7 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
   const bool parameter = (above.is("default_parameter") || above.is("typed_default_parameter")) && is_field_of(node, above, "name");
   const bool defined = (above.is("function_definition") || above.is("class_definition")) && is_field_of(node, above, "name");
   if (is_among(kBinding, above.kind()) || given || parameter || defined) return std::nullopt;
-  const Node statement = guess::statement_of(node);
+  const Node statement = source::statement_of(node);
   if (is_remark(statement) || statement.is("assert_statement") || statement.is("raise_statement")) return std::nullopt;
   for (Node up = above; up && up.id() != statement.id(); up = up.parent()) {
     if (up.is("type")) return std::nullopt;
@@ -306,7 +306,7 @@ bool Uses::never_runs(Node node) const {
 
 // A loop of a layer's method that fills a list, now with nothing: `for _ in range(1, blocks): layers.append(block(width))`.
 bool Uses::fills_nothing(Node loop) const {
-  const Node body = loop.field("body"), type = guess::enclosing(loop, "class_definition");
+  const Node body = loop.field("body"), type = source::enclosing(loop, "class_definition");
   if (!loop.is("for_statement") || !type || !edited_.interpreter.passed(body.id())) return false;
   return std::ranges::all_of(body.children(), [](const Node& statement) {
     const auto parts = statement.children();
@@ -332,7 +332,7 @@ bool Uses::calls_layer(Node use) const {
 bool Uses::is_compared(Node use) const {
   Node chain = use;
   while (chain.field("object").is("attribute")) chain = chain.field("object");
-  const Node type = guess::enclosing(use, "class_definition");
+  const Node type = source::enclosing(use, "class_definition");
   if (!edited_.sources.packages.contains(use.code->path()) || chain.field("object").text() != "self" || !type) return false;
   return std::ranges::any_of(edited_.interpreter.modules(), [&](const Ref& module) {
     return module->self->kind == Value::Kind::type &&
@@ -356,8 +356,8 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
 
 Uses::Why Uses::unknown(Node use, const std::string& name) {
   if (name.empty())
-    return Unclear{.reason = "something else than layers was edited: " + excerpt(guess::statement_of(use)), .at = line_of(use)};
-  const std::string where = guess::qualified_name(use);
+    return Unclear{.reason = "something else than layers was edited: " + excerpt(source::statement_of(use)), .at = line_of(use)};
+  const std::string where = source::qualified_name(use);
   return Unclear{
       .reason = (where == "<module>" ? "the script" : where) + " uses " + name + ", which was edited; what it does with it is not followed",
       .at = line_of(use)};
@@ -370,7 +370,7 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   const auto all = building_.definitions(call);
   if (is_told(text)) return Why{};
   if (building_.built(call) ||
-      (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(guess::statement_of(call).id())))) {
+      (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(source::statement_of(call).id())))) {
     for (const Node& definition : all) give(definition, call, given);
     const bool whole = std::ranges::any_of(all, [](const Node& one) { return one.is("function_definition") && !is_init(one); });
     if (building_.built(call) || all.empty() || !whole) return Why{};

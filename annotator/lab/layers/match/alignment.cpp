@@ -209,7 +209,7 @@ class Aligner {
     if (holder->self->kind != Kind::type) refuse("how entries of " + class_name(*holder) + " are called is not known", path);
     std::optional<Node> use;
     for_each_use(holder->self, name, skips_, [&](Node node) { use = use.value_or(node); });
-    if (use) refuse("`" + name + "` is new, and " + guess::qualified_name(*use) + " uses it; what it did before is not known", path, *use);
+    if (use) refuse("`" + name + "` is new, and " + source::qualified_name(*use) + " uses it; what it did before is not known", path, *use);
     if (reads_children(holder->self, skips_))
       refuse("`" + name + "` is new, and a method of " + class_name(*holder) + " goes through all layers", path);
   }

@@ -116,7 +116,7 @@ class ForwardComparison {
 
  private:
   std::unexpected<Unclear> refuse(Node at) const {
-    return std::unexpected(Unclear{.reason = guess::qualified_name(at.is("function_definition") ? at.field("body") : at) +
+    return std::unexpected(Unclear{.reason = source::qualified_name(at.is("function_definition") ? at.field("body") : at) +
                                              " was edited; only plain calls of layers in it are followed",
                                    .at = line_of(at)});
   }

@@ -127,7 +127,7 @@ std::optional<Node> round_of(Node use, const Ref& module, std::int64_t count) {
   }
   const bool part = entry && is_part_of_list(place, module, count);
   if (part) list = above;
-  for (Node loop = guess::enclosing(list, "for_statement"); loop; loop = guess::enclosing(loop, "for_statement")) {
+  for (Node loop = source::enclosing(list, "for_statement"); loop; loop = source::enclosing(loop, "for_statement")) {
     const bool header = is_within(list, loop.field("right"));
     if (header && (!entry || part)) return loop;
     const Node index = index_of(loop);
@@ -137,7 +137,7 @@ std::optional<Node> round_of(Node use, const Ref& module, std::int64_t count) {
 }
 
 bool is_handed_on(Node use) {
-  const Node loop = guess::enclosing(use, "for_statement");
+  const Node loop = source::enclosing(use, "for_statement");
   const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text()) : std::string();
   const auto body = entry.empty() ? std::vector<Node>() : loop.field("body").children();
   return body.size() == 1 && hands_on(body[0], entry);

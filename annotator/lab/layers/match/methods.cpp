@@ -24,7 +24,7 @@ void for_each_method(const Ref& type, const std::function<void(const std::string
 
 void functions(Node node, Functions& to) {
   if (node.is("function_definition") || node.is("lambda")) {
-    const std::string name = node.code->path().string() + ":" + guess::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
+    const std::string name = node.code->path().string() + ":" + source::qualified_name(node) + (node.is("lambda") ? ".lambda" : "");
     std::size_t number = 0;
     while (!to.try_emplace(name + "#" + std::to_string(number), node).second) ++number;
   }

@@ -14,7 +14,7 @@ namespace hotlens::layers {
 
 // Every function of the files by its file, its qualified name and its number among those of that name.
 using Functions = std::map<std::string, Node>;
-using Files = std::map<std::filesystem::path, std::shared_ptr<const guess::Code>>;
+using Files = std::map<std::filesystem::path, std::shared_ptr<const source::Code>>;
 Functions functions_of(const Files& files, const std::function<bool(const std::filesystem::path&)>& wanted);
 
 bool mentions(Node node, const std::string& name);  // as an attribute

@@ -124,7 +124,7 @@ std::string Interpreter::read_by(const Ref& function, const Ref& self, std::set<
   constexpr std::array<std::string_view, 5> kOfModules{"parameters", "buffers", "named_parameters", "named_buffers", "training"};
   constexpr std::array<std::string_view, 8> kMeasures{"numel", "nelement", "shape", "size", "ndim", "dim", "sum", "nbytes"};
   bool measures = false;
-  guess::walk(function->node.field("body"), [&](Node one) {
+  source::walk(function->node.field("body"), [&](Node one) {
     measures = measures || (one.is("identifier") && is_among(kMeasures, one.text()));
     return !measures;
   });

@@ -18,7 +18,7 @@ namespace hotlens::layers {
 
 // The files of the project as executed or as edited, by absolute path.
 struct Sources {
-  std::map<std::filesystem::path, std::shared_ptr<const guess::Code>> files;
+  std::map<std::filesystem::path, std::shared_ptr<const source::Code>> files;
   std::filesystem::path script;
   std::string model;                                             // the class of the recorded model
   std::vector<std::string> argv;                                 // without the script
@@ -27,7 +27,7 @@ struct Sources {
 };
 
 // Whether a text is nested so deeply that nothing should be followed in it.
-bool is_too_deep(const guess::Code& code);
+bool is_too_deep(const source::Code& code);
 
 // What the script does besides making layers, in words: a loop that was not followed, a call outside of constructors.
 struct Fact {
@@ -69,7 +69,7 @@ class Interpreter {
   struct Frame {
     Scope *scope = nullptr, *globals = nullptr;
     Ref self = nullptr, owner = nullptr, result = nullptr;
-    const guess::Code* code = nullptr;
+    const source::Code* code = nullptr;
   };
 
   // Statements.
@@ -87,10 +87,10 @@ class Interpreter {
   void define(Node node, Frame& frame, bool dataclass);
   void import(Node node, Frame& frame);
   void import_from(Node node, Frame& frame);
-  Scope* file(const std::string& dotted, const guess::Code* from);
-  Scope* run_file(const guess::Code& code, const std::string& name);
+  Scope* file(const std::string& dotted, const source::Code* from);
+  Scope* run_file(const source::Code& code, const std::string& name);
   Ref only_type(const std::string& name);
-  Ref defined(const std::string& dotted, const guess::Code* from = nullptr);
+  Ref defined(const std::string& dotted, const source::Code* from = nullptr);
 
   // Expressions.
   Ref expression(Node node, Frame& frame);
@@ -166,8 +166,8 @@ class Interpreter {
   const Sources& sources_;
   Heap& heap_;
   std::map<std::string, Ref> known_;
-  std::map<const guess::Code*, Scope*> files_;
-  std::map<std::string, const guess::Code*> definers_;  // by dotted name; null: none, or several
+  std::map<const source::Code*, Scope*> files_;
+  std::map<std::string, const source::Code*> definers_;  // by dotted name; null: none, or several
   std::vector<Ref> modules_;
   std::vector<Fact> facts_;
   std::set<const void*> ran_;      // functions that were followed

@@ -7,7 +7,7 @@
 namespace hotlens::layers {
 namespace {
 
-using guess::Code;
+using source::Code;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostSteps = 500'000;
@@ -44,7 +44,7 @@ std::pair<fs::path, std::string> resolved(const std::string& dotted, const Code*
 bool defines(const Code& code, const std::string& name) {
   if (!code.may_bind(name)) return false;
   const auto found = code.names().find(name);
-  using Kind = guess::Binding::Kind;
+  using Kind = source::Binding::Kind;
   return found != code.names().end() &&
          std::ranges::any_of(found->second, [](const auto& one) { return one.kind == Kind::type || one.kind == Kind::function; });
 }

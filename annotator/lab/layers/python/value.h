@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "annotator/guess/python/code.h"
+#include "annotator/source/outline/code.h"
 
 namespace hotlens::layers {
 
-using guess::Node;
+using source::Node;
 struct Value;
 using Ref = Value*;  // in a Heap
 

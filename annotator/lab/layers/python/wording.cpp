@@ -122,7 +122,7 @@ bool is_remark(Node statement) {
   constexpr std::array<std::string_view, 14> kCheap{"sum",  "len",   "str",  "repr",       "int", "float",  "round",
                                                     "type", "numel", "size", "parameters", "dim", "format", "named_parameters"};
   bool cheap = true;
-  guess::walk(only_child(statement, "call").field("arguments"), [&](Node node) {
+  source::walk(only_child(statement, "call").field("arguments"), [&](Node node) {
     if (node.is("call")) cheap = cheap && is_among(kCheap, last_of(node.field("function").text()));
     return cheap;
   });

@@ -1,8 +1,8 @@
-#include "annotator/guess/python/code.h"
+#include "annotator/source/outline/code.h"
 
 #include <algorithm>
 
-namespace hotlens::guess {
+namespace hotlens::source {
 namespace {
 
 bool is_block_holder(std::string_view kind) {
@@ -113,7 +113,7 @@ Node Node::child() const {
   return all.empty() ? Node{} : all.front();
 }
 
-source::Range Node::range() const {
+Range Node::range() const {
   if (!*this) return {};
   const TSPoint begin = ts_node_start_point(node), end = ts_node_end_point(node);
   return {{begin.row, begin.column}, {end.row, end.column}};
@@ -123,7 +123,7 @@ bool Node::begins_beside(Node other) const {
   return code == other.code && range().begin.line == other.range().begin.line;
 }
 
-Code::Code(std::filesystem::path path, std::string text) : path_(std::move(path)), tree_(source::Tree::parse(std::move(text))) {}
+Code::Code(std::filesystem::path path, std::string text) : path_(std::move(path)), tree_(Tree::parse(std::move(text))) {}
 
 const Code::Parsed& Code::parsed() const {
   if (parsed_) return *parsed_;
@@ -195,4 +195,4 @@ Node statement_of(Node node) {
   return node;
 }
 
-}  // namespace hotlens::guess
+}  // namespace hotlens::source

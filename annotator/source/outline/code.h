@@ -19,7 +19,7 @@
 
 #include "annotator/source/outline/tree_data.h"
 
-namespace hotlens::guess {
+namespace hotlens::source {
 
 class Code;
 
@@ -37,7 +37,7 @@ struct Node {
   std::vector<Node> children() const;                       // named ones, comments left out
   std::vector<Node> children(std::string_view kind) const;  // of that kind
   Node child() const;                                       // the first; null where there is none
-  source::Range range() const;
+  Range range() const;
   const void* id() const { return node.id; }
   bool begins_beside(Node other) const;  // on one line
 };
@@ -75,7 +75,7 @@ class Code {
 
  private:
   struct Parsed {
-    source::SyntaxTree syntax;
+    SyntaxTree syntax;
     Names names;
     std::vector<Binding> stars;
     std::unordered_map<std::uint32_t, Node> functions;
@@ -83,7 +83,7 @@ class Code {
   const Parsed& parsed() const;
 
   std::filesystem::path path_;
-  source::Tree tree_;
+  Tree tree_;
   mutable std::unique_ptr<Parsed> parsed_;
 };
 
@@ -100,4 +100,4 @@ std::string qualified_name(Node inside);
 // The statement around an expression.
 Node statement_of(Node node);
 
-}  // namespace hotlens::guess
+}  // namespace hotlens::source
