@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr int kMostRuns = 3;
-constexpr std::chrono::milliseconds kLongCall{20};  // no further run of a call after so long
+constexpr std::chrono::milliseconds kLongCall{60};  // no further run of a call after so long
 constexpr double kGradient = 1e-3;                  // far from zeros and from denormal numbers
 
 void describe(const c10::IValue& value, std::ostream& to) {
