@@ -62,12 +62,14 @@ std::expected<std::vector<Replays>, Refusal> Worker::step(const StepRequest& req
             {"budget_ms", request.budget.count()},
             {"events", request.events},
             {"edited", request.edited},
+            {"alone", request.alone},
             {"warm", request.warm}};
   if (!request.plans.empty()) step["plans"] = request.plans;
   const auto answer = ask(step, request.budget + kAfterBudget);
   if (!answer) return refuse(answer.error());
   auto replays = read_replays(*answer);
-  const std::size_t wanted = request.batches.size() * (std::max<std::size_t>(request.plans.size(), 1) + (request.edited ? 1 : 0));
+  const std::size_t plans = request.alone ? 0 : std::max<std::size_t>(request.plans.size(), 1);
+  const std::size_t wanted = request.batches.size() * (plans + (request.edited ? 1 : 0));
   if (replays && replays->size() != wanted) return std::unexpected(Refusal{.reason = "the worker's answer is broken"});
   return replays;
 }

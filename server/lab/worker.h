@@ -18,6 +18,7 @@ struct StepRequest {
   std::chrono::milliseconds budget{};  // no further round after it
   bool events = false;
   bool edited = false;                                // the edited program takes turns too
+  bool alone = false;                                 // and only that
   bool warm = false;                                  // the first step of each is timed
   std::vector<std::vector<std::int64_t>> plans = {};  // numbers of checkpointed blocks; each takes turns, and has a Replays of its own
 };

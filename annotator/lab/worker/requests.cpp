@@ -36,7 +36,7 @@ json error(const Halt& halt) {
 struct StepRequest {
   std::vector<std::int64_t> batches = {};
   std::int64_t rounds = 1, budget_ms = kLongestBudget;
-  bool events = false, edited = false, warm = false;
+  bool events = false, edited = false, alone = false, warm = false;
   std::vector<BlockPlan> plans = {};
 };
 
@@ -72,6 +72,7 @@ Result<StepRequest> step_request(const json& request, const Program& program) {
                      .budget_ms = number(request, "budget_ms", kLongestBudget, 1, kLongestBudget),
                      .events = is_true(request, "events"),
                      .edited = is_true(request, "edited"),
+                     .alone = is_true(request, "alone"),
                      .warm = is_true(request, "warm")};
   const json batches = request.contains("batch") ? request["batch"] : json::array();
   for (const json& batch : batches.is_array() ? batches : json::array({batches})) {
@@ -244,7 +245,8 @@ json Requests::step(const json& request, std::int64_t id) {
 
   std::vector<Turn> turns;
   for (const std::int64_t batch : wanted->batches) {
-    for (const BlockPlan& plan : wanted->plans) turns.push_back({.replay = *replays_.front(), .batch = batch, .plan = plan});
+    for (const BlockPlan& plan : wanted->alone ? std::vector<BlockPlan>() : wanted->plans)
+      turns.push_back({.replay = *replays_.front(), .batch = batch, .plan = plan});
     if (wanted->edited) turns.push_back({.replay = *replays_.back(), .batch = batch, .edited = true});
   }
   for (std::int64_t round = wanted->warm ? 0 : -1; round < wanted->rounds; ++round) {
