@@ -35,6 +35,9 @@ for step in range(20):
 SCRIPTS = {
     "resnet": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.resnet18(num_classes=10)"),
     "vgg": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.vgg11(num_classes=10)"),
+    "efficientnet": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.efficientnet_b0(num_classes=10)"),
+    "named": SCRIPT.format(model="import torchvision\nmodel = torchvision.models.get_model('resnet18', num_classes=10)"),
+    "created": SCRIPT.format(model="import timm\nmodel = timm.create_model('resnet18', pretrained=False, num_classes=10)"),
     "vit": SCRIPT.format(
         model="from timm.models.vision_transformer import VisionTransformer\n"
         "model = VisionTransformer(img_size=32, patch_size=8, embed_dim=64, depth=3, num_heads=4, num_classes=10)"
@@ -67,6 +70,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("resnet", "num_classes=10", "num_classes=100"),
         ("resnet", "resnet18", "resnet34"),
         ("vgg", "vgg11", "vgg13"),
+        ("efficientnet", "num_classes=10", "num_classes=100"),
+        ("named", "num_classes=10", "num_classes=100"),
+        ("named", "resnet18", "resnet34"),
+        ("created", "num_classes=10", "num_classes=100"),
         ("vit", "depth=3", "depth=5"),
         ("vit", "embed_dim=64", "embed_dim=96"),
         ("vit", "num_heads=4", "num_heads=8"),

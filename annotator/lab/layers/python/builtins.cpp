@@ -194,6 +194,10 @@ Ref Interpreter::of_objects(const std::string& name, const std::vector<Ref>& wit
     if (object->self->kind == Kind::external && constructor_parameters(wanted).size() + constructor_parameters(object->layer).size() > 0)
       return boolean_value(false);
   }
+  if (name == "isinstance" && with[1]->text == "functools.partial") {
+    if (object->kind == Kind::object) return boolean_value(object->self->text == with[1]->text);
+    return object->kind == Kind::unknown ? nullptr : boolean_value(false);
+  }
   if (name == "isinstance" && with[1]->kind == Kind::external) {
     const auto holds = is_of_builtin(*object, with[1]->text);
     return holds ? boolean_value(*holds) : nullptr;

@@ -51,6 +51,7 @@ Ref Interpreter::call_expression(Node node, Frame& frame) {
       if (name == "__getattribute__" && with.size() == 1 && with[0]->kind == Kind::text) return own_attribute(self, with[0]->text);
       if (name == "__getitem__" && with.size() == 1) return item_of(self, with[0]);
       if (name == "__setattr__" && with.size() == 2 && with[0]->kind == Kind::text) give_own(self, with[0]->text, with[1], node);
+      if (const Ref base = name == "__init__" ? dataclass_after(self->self, frame.owner) : nullptr) fields(self, base, given, node);
       if (name == "__init__" && !constructor_parameters(self->layer).empty()) self->given = std::move(given);
       if (name == "__init__" && (self->layer == "Sequential" || self->layer == "ModuleList")) fill(self, given, node);
       return none();
@@ -70,6 +71,9 @@ Ref Interpreter::call(const Ref& callee, Arguments given, Node site) {
     explicit Deeper(int& at) : depth(++at) {}
     ~Deeper() { --depth; }
   } deeper(depth_);
+  if (callee->kind == Kind::function || callee->kind == Kind::external) {
+    if (const Ref made = of_name(callee, given, site)) return made;
+  }
   switch (callee->kind) {
     case Kind::function:
       return call_function(callee, given);
@@ -93,8 +97,24 @@ Ref Interpreter::call(const Ref& callee, Arguments given, Node site) {
 Ref Interpreter::from_config(const Arguments& given, Node site) {
   const bool config = given.positional.size() == 1 && given.positional[0]->kind == Kind::object &&
                       given.positional[0]->self->kind == Kind::type && given.positional[0]->layer.empty();
-  const Ref type = config ? only_type(sources_.model) : nullptr;
+  const Ref type = config ? only_defined(sources_.model, Kind::type) : nullptr;
   return type ? instantiate(type, {.positional = given.positional}, site) : nullptr;
+}
+
+// `timm.create_model("resnet18", num_classes=10)`: a library has a function for each name. Null: it is no such call.
+Ref Interpreter::of_name(const Ref& callee, const Arguments& given, Node site) {
+  const std::string last = callee->text.substr(callee->text.rfind('.') + 1);
+  const bool library = callee->kind == Kind::external || sources_.packages.contains(callee->node.code->path());
+  const bool asks = library && (last == "create_model" || last == "get_model") && !given.positional.empty() && given.complete;
+  if (!asks || given.positional[0]->kind != Kind::text) return nullptr;
+  const std::string& name = given.positional[0]->text;
+  const Ref maker = only_defined(name.substr(0, name.find('.')), Kind::function);
+  if (!maker) return nullptr;
+  if (callee->kind == Kind::function) makers_.insert(callee->node.id());  // what it does with the name is this
+  ++making_;
+  const Ref made = call(maker, {.positional = {}, .named = given.named}, site);
+  --making_;
+  return made;
 }
 
 // `partial(nn.LayerNorm, eps=1e-6)(64)`.
@@ -174,7 +194,7 @@ Ref Interpreter::call_function(const Ref& function, const Arguments& given) {
 
 // Numbers and words alone: models and tensors are told apart elsewhere. The rate of an optimizer changes neither time nor memory.
 void Interpreter::note(const std::string& callee, const Arguments& given, Node site) {
-  if (constructing_ != 0 || facts_.size() > kMostFacts || is_told(callee) || is_told("." + callee)) return;
+  if (constructing_ + making_ != 0 || facts_.size() > kMostFacts || is_told(callee) || is_told("." + callee)) return;
   const auto plain = [](const Ref& value) { return is_plain(*value) || value->kind == Kind::tuple ? written(*value) : std::string("…"); };
   std::string words = callee + "(";
   for (const Ref& one : given.positional) words += plain(one) + ", ";

@@ -201,6 +201,14 @@ bool Interpreter::has_fields(const Ref& type, const Arguments& given) const {
   return std::ranges::any_of(given.named, [&](const auto& one) { return std::ranges::find(fields, one.first) != fields.end(); });
 }
 
+// The dataclass whose constructor `super().__init__` of a method of `owner` reaches; null: none.
+Ref Interpreter::dataclass_after(const Ref& type, const Ref& owner) const {
+  const std::vector<Ref> types = order(type);
+  const auto own = std::ranges::find(types, owner);
+  const auto found = std::find_if(own == types.end() ? own : own + 1, types.end(), [](const Ref& one) { return one->integer == 1; });
+  return found == types.end() ? nullptr : *found;
+}
+
 // What a dataclass is given, else what stands in the class.
 void Interpreter::fields(const Ref& object, const Ref& type, const Arguments& given, Node site) {
   std::size_t next = 0;

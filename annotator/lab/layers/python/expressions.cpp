@@ -248,6 +248,8 @@ Ref Interpreter::comparison(Node node, Frame& frame) {
     if (left->kind == Kind::unknown || (right->kind != Kind::none && right->kind != Kind::boolean)) return words();
     return boolean_value((written(*left) == written(*right)) == (op == "is"));
   }
+  if ((op == "in" || op == "not in") && left->kind == Kind::text && right->kind == Kind::text)
+    return boolean_value(right->text.contains(left->text) == (op == "in"));
   if (op == "in" || op == "not in") {
     const auto items = entries(right);
     if (!items || left->kind == Kind::unknown) return words();

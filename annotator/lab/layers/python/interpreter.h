@@ -89,7 +89,7 @@ class Interpreter {
   void import_from(Node node, Frame& frame);
   Scope* file(const std::string& dotted, const source::Code* from);
   Scope* run_file(const source::Code& code, const std::string& name);
-  Ref only_type(const std::string& name);
+  Ref only_defined(const std::string& name, Value::Kind kind);
   Ref defined(const std::string& dotted, const source::Code* from = nullptr);
 
   // Expressions.
@@ -117,6 +117,7 @@ class Interpreter {
   Ref call(const Ref& callee, Arguments given, Node site);
   Ref call_function(const Ref& function, const Arguments& given);
   Ref from_config(const Arguments& given, Node site);
+  Ref of_name(const Ref& callee, const Arguments& given, Node site);
   Ref call_partial(const Arguments& held, Arguments given, Node site);
   Ref instantiate(const Ref& type, const Arguments& given, Node site);
   Ref make_external(const Ref& callee, Arguments given, Node site);
@@ -132,6 +133,7 @@ class Interpreter {
   Ref parse_arguments(const Ref& parser);
   std::vector<std::string> fields_of(const Ref& type) const;
   bool has_fields(const Ref& type, const Arguments& given) const;
+  Ref dataclass_after(const Ref& type, const Ref& owner) const;
   void fields(const Ref& object, const Ref& type, const Arguments& given, Node site);
   bool is_whole(const Ref& type) const;
   std::string read_by(const Ref& function, const Ref& self, std::set<const void*>& seen);
@@ -178,6 +180,7 @@ class Interpreter {
   std::vector<const void*> followed_;  // functions in the order of their calls
   std::set<const Value*> copied_, inner_;
   int constructing_ = 0;  // constructors of modules that are being followed
+  int making_ = 0;        // functions of a library that make a model by its name
   std::int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;  // of calls; of expressions, those of calls included
 };

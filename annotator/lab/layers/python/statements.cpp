@@ -40,13 +40,14 @@ std::pair<fs::path, std::string> resolved(const std::string& dotted, const Code*
   return {base, name};
 }
 
-// Whether a file's top level has a class or function of this name.
+// Whether a file's top level has a class or function of this name, or another name for one (`to_ntuple = _ntuple`).
 bool defines(const Code& code, const std::string& name) {
   if (!code.may_bind(name)) return false;
   const auto found = code.names().find(name);
   using Kind = source::Binding::Kind;
-  return found != code.names().end() &&
-         std::ranges::any_of(found->second, [](const auto& one) { return one.kind == Kind::type || one.kind == Kind::function; });
+  return found != code.names().end() && std::ranges::any_of(found->second, [](const auto& one) {
+           return one.kind == Kind::type || one.kind == Kind::function || (one.kind == Kind::value && one.node.is("identifier"));
+         });
 }
 
 }  // namespace
@@ -139,8 +140,8 @@ Ref Interpreter::defined(const std::string& dotted, const Code* from) {
   return found == scope->names.end() ? nullptr : found->second;
 }
 
-// The class of this name that one file alone defines; null: there is none, or several.
-Ref Interpreter::only_type(const std::string& name) {
+// The class or function of this name that one file alone defines; null: there is none, or several.
+Ref Interpreter::only_defined(const std::string& name, Value::Kind kind) {
   const Code* found = nullptr;
   for (const auto& [path, code] : sources_.files) {
     if (name.empty() || !defines(*code, name)) continue;
@@ -148,9 +149,9 @@ Ref Interpreter::only_type(const std::string& name) {
     found = code.get();
   }
   if (found == nullptr) return nullptr;
-  const Scope* scope = run_file(*found, name);
-  const auto type = scope->names.find(name);
-  return type == scope->names.end() || type->second->kind != Value::Kind::type ? nullptr : type->second;
+  const Scope* scope = run_file(*found, found->path().stem().string());
+  const auto there = scope->names.find(name);
+  return there == scope->names.end() || there->second->kind != kind ? nullptr : there->second;
 }
 
 Interpreter::Flow Interpreter::block(Node node, Frame& frame) {
