@@ -91,6 +91,7 @@ export function createLevels(first: LevelsState, { measured, save, ...around }: 
   new ResizeObserver(() => {
     measure();
     lead();
+    if (following) scrollToCursor();
     cancelAnimationFrame(frame);
     draw();
     if (document.activeElement === document.body) pane.focus({ preventScroll: true });
