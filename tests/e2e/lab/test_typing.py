@@ -11,7 +11,7 @@ from conftest import ask
 from training import LOOP, edit, predicted, record, recorded_peak
 from worker import Worker, op, program, tensor
 
-# A step of some 60 ms and more: what takes a moment has no first figure.
+# A step of some 150 ms: what takes a moment has no first figure.
 DEEP = LOOP.format(
     model="""
 WIDTH = 768
@@ -35,7 +35,7 @@ class Model(nn.Module):
         return self.head(x.mean(1))
 model = Model()
 optimizer = torch.optim.AdamW(model.parameters())
-tensors = lambda n: (torch.randint(100, (n, 24)), torch.randint(10, (n,)))
+tensors = lambda n: (torch.randint(100, (n, 64)), torch.randint(10, (n,)))
 """
 )
 
