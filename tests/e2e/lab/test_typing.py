@@ -126,3 +126,10 @@ def test_the_first_step_of_warm_programs_is_timed(worker: Worker) -> None:
     worker.load(program(MADE, CALLS))
     (replay,) = worker.ask(do="step", batch=1, rounds=1, warm=True)["replays"]
     assert len(replay["wall_ns"]) == 1
+
+
+def test_the_edited_program_can_take_all_turns(worker: Worker) -> None:
+    document = program(MADE, CALLS)
+    assert "error" not in worker.ask(do="load", program=document, edited=document)
+    (replay,) = worker.ask(do="step", batch=1, edited=True, alone=True)["replays"]
+    assert replay["edited"]
