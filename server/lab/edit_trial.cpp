@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "annotator/profile/spread.h"
@@ -23,7 +24,7 @@ constexpr std::array<std::pair<milliseconds, int>, 3> kLeastQuickRounds{
 constexpr int kMostQuickRounds = 31;
 constexpr milliseconds kQuick{250};  // of further rounds
 constexpr milliseconds kSoon{300};   // replays that take no longer have no first figure before them
-// What ratios of replays, and of samples, are off by (tests/bench/edits.py), as a fraction.
+// What ratios of replays (tests/bench/edits.py) and of samples (long_steps.py) are off by, as a fraction.
 constexpr double kError = 0.06, kSampledError = 0.15;
 
 json listed(const std::vector<Numbers>& of_modules) {
@@ -45,7 +46,7 @@ Result<void> refuse_long(EditedStep& step) {
 
 EditTrial::EditTrial(const EditedAsk& ask, const Recorded& recorded, std::filesystem::path program)
     : ask_(ask), recorded_(recorded), worker_(std::move(program), recorded.document, room_for(recorded).bytes) {
-  if (ask.quick) worker_.begin();
+  if (ask.quick) std::ignore = worker_.begin();  // what is wrong is told when something is asked
 }
 
 Result<void> EditTrial::run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {

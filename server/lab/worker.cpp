@@ -23,17 +23,19 @@ Result<json> Worker::ask(const json& request, milliseconds within) {
   return parsed(*answer);
 }
 
-void Worker::begin() {
-  if (auto started = runs::Conversation::start({.argv = {program_.string()}})) conversation_ = std::move(*started);
+Result<void> Worker::begin() {
+  auto started = runs::Conversation::start({.argv = {program_.string()}});
+  if (!started) return std::unexpected(started.error());
+  conversation_ = std::move(*started);
+  loaded_ = false;
+  return {};
 }
 
 Result<void> Worker::start() {
   const bool alive = conversation_ && conversation_->alive();
   if (alive && loaded_) return {};
   if (!alive) {
-    auto started = runs::Conversation::start({.argv = {program_.string()}});
-    if (!started) return std::unexpected(started.error());
-    conversation_ = std::move(*started);
+    if (auto begun = begin(); !begun) return begun;
   }
   loaded_ = true;
   json load{{"do", "load"}, {"program", document_}, {"memory_bytes", memory_}};

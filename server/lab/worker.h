@@ -29,8 +29,8 @@ class Worker {
   Worker(std::filesystem::path program, nlohmann::json document, std::size_t memory, nlohmann::json edited = nullptr)
       : program_(std::move(program)), document_(std::move(document)), edited_(std::move(edited)), memory_(memory) {}
 
-  // Starts the process, which loads its libraries meanwhile. What goes wrong is told when something is asked.
-  void begin();
+  // Starts the process, which loads its libraries meanwhile.
+  Result<void> begin();
   // A second program, before anything is asked.
   void add(nlohmann::json edited) { edited_ = std::move(edited); }
 

@@ -14,7 +14,7 @@
 
 namespace hotlens::lab {
 
-// A size that cannot be told.
+// A step that cannot be followed: nothing is wrong with it.
 struct Unfollowed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

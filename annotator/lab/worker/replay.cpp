@@ -457,10 +457,6 @@ std::expected<Replayed, Halt> Replay::step(std::int64_t batch, Meter& meter, con
     Halt halt = halted(at, reason.what());
     halt.unfollowed = true;
     return std::unexpected(std::move(halt));
-  } catch (const Unsampled& reason) {
-    Halt halt = halted(at, reason.what());
-    halt.unfollowed = true;
-    return std::unexpected(std::move(halt));
   } catch (const c10::Error& error) {
     Halt halt = halted(at, error.what_without_backtrace());
     halt.sizes = sizes(at, bindings);

@@ -11,18 +11,18 @@
 
 #include <chrono>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "annotator/lab/program/program.h"
 #include "annotator/lab/worker/arguments.h"
+#include "annotator/lab/worker/following.h"
 
 namespace hotlens::lab {
 
 // A step that cannot be told from samples.
-struct Unsampled : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct Unsampled : Unfollowed {
+  using Unfollowed::Unfollowed;
 };
 
 class Samples {
