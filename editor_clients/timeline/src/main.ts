@@ -1,11 +1,27 @@
 // The page: connects to the server, keeps the address, and starts the screen.
-import { isOpenEnded, readAddress, readChosen, writeAddress, type View } from './address';
-import { download } from './export_picture';
-import { readFirst, withFirst } from './first';
-import { createScreen } from './screen';
-import { initialState, samePath, type State } from './state';
-import { createStore } from './store';
-import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from './transport';
+//
+// The folders, from the lowest to the highest: each imports only from those above it in this list.
+//   base/      what all share: numbers as people read them, elements of the page, colours, handles that slide
+//   server/    what the server is asked and tells: messages, requests, the wire; how a block is read from a message
+//   layout/    where everything on the canvas stands: time to pixels, levels, tracks, lanes, runs of short spans
+//   state/     the one state of the page, the address that keeps it, and how actions change it
+//   store/     holds the state, and asks the server for what it needs
+//   view/      what of the state is seen, the cursor in it, where the keys lead, zooms
+//   drawing/   pens, the canvas, what is drawn with them; the picture as a file
+//   commands/  what keys, buttons and the pointer ask for: on the state, of the server, of the editor
+//   compare/   two profiles or steps side by side: modules, the selected block
+//   batch/     bars of the batch size
+//   plan/      changes that would make the step shorter, and the budget of checkpoints
+//   panel/     the panel beside the levels: a block and its tables, a range, idle time, pins
+//   levels/    the canvas at work: the first picture, what is marked, the pointer and what stands beside it
+//   screen/    all parts of the page: header, steps, search, breakdown
+import { download } from './drawing/export_picture';
+import { createScreen } from './screen/screen';
+import { connect, socketWire, webviewWire, type WebviewApi, type Wire } from './server/transport';
+import { isOpenEnded, readAddress, readChosen, writeAddress, type View } from './state/address';
+import { initialState, samePath, type State } from './state/state';
+import { readFirst, withFirst } from './store/first';
+import { createStore } from './store/store';
 
 declare global {
   interface Window {

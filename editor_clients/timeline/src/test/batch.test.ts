@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dragStep, handleAt, type DragInput, type DragState } from '../batch_drag';
-import type { BatchPoint, BatchSizes } from '../batch_messages';
-import { costAt, endOn, fits, modelOf, sizeAt, topOf, type BatchModel } from '../batch_model';
-import { batchAfter, NO_BATCH, type BatchAction } from '../batch_state';
-import { gainWords, knownWords, lineWith, memoryWords, rateWords, sizeWords } from '../batch_words';
-import { needs } from '../needs';
-import type { SlideEffect } from '../slider';
-import { reduce } from '../reduce';
-import { initialState } from '../state';
-import { START } from '../address';
+import type { SlideEffect } from '../base/slider';
+import { dragStep, handleAt, type DragInput, type DragState } from '../batch/drag';
+import { costAt, endOn, fits, modelOf, sizeAt, topOf, type BatchModel } from '../batch/model';
+import { gainWords, knownWords, lineWith, memoryWords, rateWords, sizeWords } from '../batch/words';
+import type { BatchPoint, BatchSizes } from '../server/batch_messages';
+import { START } from '../state/address';
+import { batchAfter, NO_BATCH, type BatchAction } from '../state/batch';
+import { reduce } from '../state/reduce';
+import { initialState } from '../state/state';
+import { needs } from '../store/needs';
 import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
 const MS = 1e6;

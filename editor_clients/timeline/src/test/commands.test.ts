@@ -1,17 +1,17 @@
 // What commands and parts of the screen do with the state, without a page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHANGES, pinSelected } from '../changes';
-import { compareSteps } from '../comparing';
-import { cursorAfter, select } from '../cursor';
-import { layoutPicture } from '../layout';
-import { followCursor, scrolledTo } from '../level_scroll';
-import { part } from '../parts';
-import { MOST_PINS } from '../pins';
-import { reduce } from '../reduce';
-import { seenBlock, shownLevels } from '../shown';
-import { initialState, type Action, type State } from '../state';
-import { fit, panBy, zoomAt } from '../zooms';
+import { CHANGES, pinSelected } from '../commands/changes';
+import { compareSteps } from '../commands/comparing';
+import { layoutPicture } from '../layout/layout';
+import { followCursor, scrolledTo } from '../levels/scroll';
+import { part } from '../screen/parts';
+import { MOST_PINS } from '../state/pins';
+import { reduce } from '../state/reduce';
+import { initialState, type Action, type State } from '../state/state';
+import { cursorAfter, select } from '../view/cursor';
+import { seenBlock, shownLevels } from '../view/shown';
+import { fit, panBy, zoomAt } from '../view/zooms';
 import { levelOf, overviewOf, trackOf } from './fixtures';
 
 const LEVEL = levelOf(

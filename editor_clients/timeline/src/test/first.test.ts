@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { START } from '../address';
-import { readFirst, withFirst, type FirstAnswers } from '../first';
-import { needs } from '../needs';
-import { initialState } from '../state';
-import { createStore } from '../store';
-import type { Transport } from '../transport';
+import type { Transport } from '../server/transport';
+import { START } from '../state/address';
+import { initialState } from '../state/state';
+import { readFirst, withFirst, type FirstAnswers } from '../store/first';
+import { needs } from '../store/needs';
+import { createStore } from '../store/store';
 import { levelOf, overviewOf, trackOf } from './fixtures';
 
 const FIRST: FirstAnswers = {

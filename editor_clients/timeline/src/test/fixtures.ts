@@ -1,6 +1,6 @@
 // Small levels for tests, and random numbers that a seed repeats.
-import type { Block, BlockColumns, Level, Track } from '../level_messages';
-import type { Overview, Span } from '../messages';
+import type { Block, BlockColumns, Level, Track } from '../server/level_messages';
+import type { Overview, Span } from '../server/messages';
 
 // Mulberry32.
 export function random(seed: number): () => number {

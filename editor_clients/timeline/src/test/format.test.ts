@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shortName } from '../columns';
-import { tipOf } from '../breakdown';
-import { costWords } from '../costs';
-import { axisUnit, bytes, exact, percent, rate, signedTime, time, upright } from '../format';
-import { storyWords } from '../header';
+import { axisUnit, bytes, exact, percent, rate, signedTime, time, upright } from '../base/format';
+import { costWords } from '../panel/costs';
+import { tipOf } from '../screen/breakdown';
+import { storyWords } from '../screen/header';
+import { shortName } from '../server/columns';
 
 test('times have three significant digits and the unit by size', () => {
   const table: [number, string][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { helpsOf } from '../gains';
-import type { Finding } from '../messages';
-import type { Outcome, Ratio } from '../what_if_messages';
+import { helpsOf } from '../plan/gains';
+import type { Finding } from '../server/messages';
+import type { Outcome, Ratio } from '../server/what_if_messages';
 
 const FUSED: Finding = {
   kind: 'fused_optimizer',

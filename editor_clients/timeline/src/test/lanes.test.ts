@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddress, START, writeAddress } from '../address';
-import { drawPicture } from '../draw';
-import { frameName, GROUP, RANKS, heightOf, hitLane, layoutLanes, toggledThreads, toggledWith, valueAt } from '../lanes';
-import type { Counter, HostThread, Lanes, RankLane } from '../lane_messages';
-import { layoutPicture } from '../layout';
-import { needs } from '../needs';
-import { reduce } from '../reduce';
-import { scaleOf } from '../scale';
-import { initialState, type State } from '../state';
-import { svgPen } from '../pen';
+import { drawPicture } from '../drawing/draw';
+import { svgPen } from '../drawing/pen';
+import { frameName, GROUP, RANKS, heightOf, hitLane, layoutLanes, toggledThreads, toggledWith, valueAt } from '../layout/lanes';
+import { layoutPicture } from '../layout/layout';
+import { scaleOf } from '../layout/scale';
+import type { Counter, HostThread, Lanes, RankLane } from '../server/lane_messages';
+import { readAddress, START, writeAddress } from '../state/address';
+import { reduce } from '../state/reduce';
+import { initialState, type State } from '../state/state';
+import { needs } from '../store/needs';
 import { levelOf, trackOf } from './fixtures';
 
 const COLOURS = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectorBetween, firstSeen, hitBlock, labelThatFits, layoutAxis, layoutPicture, layoutTrack } from '../layout';
-import { panned, toPixel, toTime, zoomed } from '../scale';
-import type { Span } from '../messages';
+import { connectorBetween, firstSeen, hitBlock, labelThatFits, layoutAxis, layoutPicture, layoutTrack } from '../layout/layout';
+import { panned, toPixel, toTime, zoomed } from '../layout/scale';
+import type { Span } from '../server/messages';
 import { columns, levelOf, random, trackOf, type SimpleBlock } from './fixtures';
 
 function randomBlocks(next: () => number): SimpleBlock[] {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isOpenEnded, START, writeAddress } from '../address';
-import { leadFurther } from '../lead';
-import type { Level } from '../level_messages';
-import { reduce } from '../reduce';
-import { initialState, type Action, type State } from '../state';
+import { leadFurther } from '../levels/lead';
+import type { Level } from '../server/level_messages';
+import { isOpenEnded, START, writeAddress } from '../state/address';
+import { reduce } from '../state/reduce';
+import { initialState, type Action, type State } from '../state/state';
 import { levelOf, trackOf } from './fixtures';
 
 const STEP = levelOf(

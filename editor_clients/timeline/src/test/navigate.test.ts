@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Cursor } from '../address';
-import { commandFor, COMMANDS } from '../keys';
-import type { Level, Track } from '../level_messages';
-import { navigate, type Direction, type Place } from '../navigate';
-import { underCursor } from '../shown';
+import { commandFor, COMMANDS } from '../commands/keys';
+import type { Level, Track } from '../server/level_messages';
+import type { Cursor } from '../state/address';
+import { navigate, type Direction, type Place } from '../view/navigate';
+import { underCursor } from '../view/shown';
 import { levelOf, trackOf, type SimpleBlock } from './fixtures';
 
 const STEP = levelOf(

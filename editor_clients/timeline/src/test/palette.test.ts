@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blend, contrast, LEGEND, parseColour, stageColour, textOn, themeOf, type Rgb, type Theme } from '../palette';
+import { blend, contrast, LEGEND, parseColour, stageColour, textOn, themeOf, type Rgb, type Theme } from '../base/palette';
 
 // Machado, Oliveira, Fernandes 2009, severity 1: how each kind of colour vision sees linear RGB.
 const VISIONS: Readonly<Record<string, readonly (readonly number[])[]>> = {

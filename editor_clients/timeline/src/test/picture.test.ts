@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectiveWords } from '../collectives';
-import { layoutSlices, mainPart, partsOf, peakWords } from '../breakdown';
-import { rowsOf } from '../block_rows';
-import type { Details } from '../details_messages';
-import { othersOf } from '../kernels';
-import { changeText, sorted } from '../compare';
-import { changeOf } from '../gains';
-import { communicationWords, sensitivityWords } from '../helps';
-import { pictureAsSvg } from '../export_picture';
-import { layoutPicture } from '../layout';
-import type { Overview } from '../messages';
-import type { Colours } from '../palette';
-import { facts } from '../header';
-import { difference, farthestOutlier, stripTop } from '../steps';
-import type { BreakdownRow, CompareRow } from '../table_messages';
+import type { Colours } from '../base/palette';
+import { changeText, sorted } from '../compare/compare';
+import { pictureAsSvg } from '../drawing/export_picture';
+import { layoutPicture } from '../layout/layout';
+import { rowsOf } from '../panel/block_rows';
+import { collectiveWords } from '../panel/collectives';
+import { othersOf } from '../panel/kernels';
+import { changeOf } from '../plan/gains';
+import { communicationWords, sensitivityWords } from '../plan/helps';
+import { layoutSlices, mainPart, partsOf, peakWords } from '../screen/breakdown';
+import { facts } from '../screen/header';
+import { difference, farthestOutlier, stripTop } from '../screen/steps';
+import type { Details } from '../server/details_messages';
+import type { Overview } from '../server/messages';
+import type { BreakdownRow, CompareRow } from '../server/table_messages';
 import { levelOf, random, trackOf } from './fixtures';
 
 const COLOURS: Colours = {

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddress, START, writeAddress, type View } from '../address';
-import { needs } from '../needs';
-import { pinLabel } from '../pin_list';
-import { cleanNote, MOST_NOTE, MOST_PINS, pinKey, pinMarks, pinWords, readPins, withoutPin, withPin, writePin, type Pin } from '../pins';
-import { reduce } from '../reduce';
-import { initialState, type Action, type State } from '../state';
+import { pinLabel } from '../panel/pin_list';
+import { readAddress, START, writeAddress, type View } from '../state/address';
+import {
+  cleanNote,
+  MOST_NOTE,
+  MOST_PINS,
+  pinKey,
+  pinMarks,
+  pinWords,
+  readPins,
+  withoutPin,
+  withPin,
+  writePin,
+  type Pin,
+} from '../state/pins';
+import { reduce } from '../state/reduce';
+import { initialState, type Action, type State } from '../state/state';
+import { needs } from '../store/needs';
 import { overviewOf, random } from './fixtures';
 
 const pin = (path: readonly string[], note = '', step = 1): Pin => ({ step, path, note });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { START } from '../address';
-import { needs } from '../needs';
-import { budgetStep, choiceAt, memoryAt, planOf, stairsOf, timeAt, turns, type BudgetInput, type BudgetState } from '../plan_model';
-import { applyCommand, blocksWords, budgetWords, choiceWords, planKnownWords } from '../plan_words';
-import { reduce } from '../reduce';
-import type { SlideEffect } from '../slider';
-import { initialState } from '../state';
-import type { Checkpoints, PlanPoint, WhatIfs } from '../what_if_messages';
-import { NO_WHAT_IFS, whatIfsAfter } from '../what_if_state';
+import type { SlideEffect } from '../base/slider';
+import { budgetStep, choiceAt, memoryAt, planOf, stairsOf, timeAt, turns, type BudgetInput, type BudgetState } from '../plan/model';
+import { applyCommand, blocksWords, budgetWords, choiceWords, planKnownWords } from '../plan/words';
+import type { Checkpoints, PlanPoint, WhatIfs } from '../server/what_if_messages';
+import { START } from '../state/address';
+import { reduce } from '../state/reduce';
+import { initialState } from '../state/state';
+import { NO_WHAT_IFS, whatIfsAfter } from '../state/what_if';
+import { needs } from '../store/needs';
 import { levelOf, overviewOf, trackOf } from './fixtures';
 
 const MB = 1e6;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layoutPicture, type Picture } from '../layout';
-import { NOWHERE, pointerStep, type Effect, type PointerInput, type PointerState, type Spot } from '../pointer';
-import { nsPerPixel, toPixel } from '../scale';
+import { layoutPicture, type Picture } from '../layout/layout';
+import { nsPerPixel, toPixel } from '../layout/scale';
+import { NOWHERE, pointerStep, type Effect, type PointerInput, type PointerState, type Spot } from '../levels/pointer';
 import { levelOf, trackOf } from './fixtures';
 
 const step = levelOf(

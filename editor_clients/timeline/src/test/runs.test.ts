@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawPicture } from '../draw';
-import { layoutPicture } from '../layout';
-import type { Level } from '../level_messages';
-import type { Colours } from '../palette';
-import { stageColour } from '../palette';
-import type { Pen } from '../pen';
-import { coverOf, strokesOf, withRuns } from '../runs';
-import { gapWords, seenBlock } from '../shown';
+import type { Colours } from '../base/palette';
+import { stageColour } from '../base/palette';
+import { drawPicture } from '../drawing/draw';
+import type { Pen } from '../drawing/pen';
+import { layoutPicture } from '../layout/layout';
+import { coverOf, strokesOf, withRuns } from '../layout/runs';
+import type { Level } from '../server/level_messages';
+import { gapWords, seenBlock } from '../view/shown';
 import { levelOf, random, trackOf, type SimpleBlock } from './fixtures';
 
 const COLOURS: Colours = {

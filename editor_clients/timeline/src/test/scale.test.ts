@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { layoutAxis, layoutTrack } from '../layout';
-import type { Span } from '../messages';
-import { finePixels, gapOf, GAP_WIDTH, nsPerPixel, scaleOf, toPixel, toTime, zoomed } from '../scale';
+import { layoutAxis, layoutTrack } from '../layout/layout';
+import { finePixels, gapOf, GAP_WIDTH, nsPerPixel, scaleOf, toPixel, toTime, zoomed } from '../layout/scale';
+import type { Span } from '../server/messages';
 import { columns, levelOf, random, trackOf } from './fixtures';
 
 // A host that works at 0 to 100, and its device at 800 to 1000.

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddress, readChosen, RECORDING, START, writeAddress, type View } from '../address';
-import { isComparing } from '../beside';
-import type { Place } from '../details_messages';
-import { isFine, windowFor } from '../need';
-import { needs } from '../needs';
-import type { Overview, Span } from '../messages';
-import { linesOf } from '../point';
-import { reduce } from '../reduce';
-import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state';
-import { createStore } from '../store';
-import type { Transport } from '../transport';
+import { linesOf } from '../commands/point';
+import type { Place } from '../server/details_messages';
+import type { Overview, Span } from '../server/messages';
+import type { Transport } from '../server/transport';
+import { readAddress, readChosen, RECORDING, START, writeAddress, type View } from '../state/address';
+import { isComparing } from '../state/beside';
+import { reduce } from '../state/reduce';
+import { idleUnder, initialState, moduleKey, selectedPath, type Action, type State } from '../state/state';
+import { isFine, windowFor } from '../store/need';
+import { needs } from '../store/needs';
+import { createStore } from '../store/store';
 import { levelOf, overviewOf, random, trackOf } from './fixtures';
 
 const OVERVIEW: Overview = overviewOf(

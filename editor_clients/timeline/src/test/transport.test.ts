@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect, RequestFailed, retryDelay, type Wire } from '../transport';
+import { connect, RequestFailed, retryDelay, type Wire } from '../server/transport';
 
 function line(): { wire: Wire; sent: string[] } {
   const sent: string[] = [];

@@ -1,16 +1,16 @@
 // Widgets get what they draw as plain values; what they change arrives at a list.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderBreakdown } from '../breakdown';
-import { renderCompare } from '../compare';
-import { renderDetails } from '../details';
-import { renderStory } from '../header';
-import type { Colours } from '../palette';
-import type { Line } from '../reveal';
-import { seenBlock } from '../shown';
-import { moduleKey, type Action } from '../state';
-import { renderSteps } from '../steps';
-import type { BreakdownRow, Comparison } from '../table_messages';
+import type { Colours } from '../base/palette';
+import type { Line } from '../commands/reveal';
+import { renderCompare } from '../compare/compare';
+import { renderDetails } from '../panel/details';
+import { renderBreakdown } from '../screen/breakdown';
+import { renderStory } from '../screen/header';
+import { renderSteps } from '../screen/steps';
+import type { BreakdownRow, Comparison } from '../server/table_messages';
+import { moduleKey, type Action } from '../state/state';
+import { seenBlock } from '../view/shown';
 import { countOf, press, textOf } from './fake_page';
 import { levelOf, overviewOf, trackOf } from './fixtures';
 
