@@ -1,7 +1,7 @@
 // Programs that start a training script, several times perhaps: torchrun and its like.
 //
-// The recorder starts them as modules and records the workers (annotator/recorder/hotlens/workers.py). No other program can be one: what it
-// started would not be recorded.
+// The recorder starts them as modules and records the workers (annotator/recorder/hotlens/run/workers.py). No other program can be one:
+// what it started would not be recorded.
 #pragma once
 
 #include <span>

@@ -8,7 +8,7 @@ a wrong layer. What fusion saves is gone in the truth, so a difference is not al
 layers at once work for is left out and printed beside it. There is no such truth of convolutional models, where the operators between
 make Inductor keep images and masks in another order of memory, of an LSTM, whose operators stay torch's, nor of tables that are one
 kernel. With --costs: nanoseconds an element of compiled loops of one operation each, of which `COSTS` in
-annotator/recorder/hotlens/provenance.py is made.
+annotator/recorder/hotlens/compiled/provenance.py is made.
 """
 
 from __future__ import annotations

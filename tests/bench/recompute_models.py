@@ -24,8 +24,8 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "annotator/recorder"))
-from hotlens.allocator import highest_rise
-from hotlens.program import BEGIN, END
+from hotlens.program.allocator import highest_rise
+from hotlens.program.program import BEGIN, END
 
 FIRST, ROUNDS, STEPS = 4, 30, 40
 

@@ -30,7 +30,10 @@ RECORDER = HERE.parents[1] / "annotator" / "recorder"
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
 MODELS, BATCH, STEPS, SHOWN = HERE / "predict_models.py", "8", "5", 30
 # What the recorder calls, and what it is called here.
-READING, WRITING = ("result", "measured_memory", "memory read"), [("bundle", "as_json", "numbered"), ("bundle", "compressed", "compressed")]
+READING, WRITING = (
+    ("bundle.result", "measured_memory", "memory read"),
+    [("bundle.bundle", "as_json", "numbered"), ("bundle.bundle", "compressed", "compressed")],
+)
 PLAIN, MAP, RECORDED = "plain step", "map step", "recorded step"
 PARTS = ["memory step", RECORDED, "profiler", "memory read", "numbered", "compressed"]
 
@@ -80,7 +83,7 @@ def record_here(out: str, profiled: bool, command: list[str]) -> None:
     load: Callable[[], Any] = importlib.import_module("hotlens.__main__").load_package
     package = load().__name__
     part = lambda name: importlib.import_module(f"{package}.{name}")  # noqa: E731
-    cli, clocks, phases = part("cli"), Clocks(profiled), part("phases")
+    cli, clocks, phases = part("cli"), Clocks(profiled), part("steps.phases")
     clocks.around_steps(phases.Recorded, lambda step: RECORDED if step.program is not None else "memory step")
     clocks.around_steps(phases.Mapped, lambda _: MAP)
     clocks.around_steps(phases.Plain, lambda _: PLAIN)

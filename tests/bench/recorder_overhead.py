@@ -128,14 +128,14 @@ def added(name: str, aim: float, ours: Callable[[], float], bare: Callable[[], f
 def steps_of(loader: Any, sink: int | None = None) -> tuple[Any, Any]:
     """A session and its course of plain steps, one for each batch of the loader; `sink`: where progress is written."""
     from hotlens.cli import Options
-    from hotlens.course import Course
-    from hotlens.frames import Files
-    from hotlens.hooks import Hooks
-    from hotlens.loader_steps import LoaderSteps
-    from hotlens.phases import Plain
-    from hotlens.report import Reporter
-    from hotlens.session import Session
-    from hotlens.steps import Boundary
+    from hotlens.process.report import Reporter
+    from hotlens.run.session import Session
+    from hotlens.source.frames import Files
+    from hotlens.steps.course import Course
+    from hotlens.steps.finder import Boundary
+    from hotlens.steps.hooks import Hooks
+    from hotlens.steps.loader_steps import LoaderSteps
+    from hotlens.steps.phases import Plain
 
     session = Session(Options(argv=["bench"]), Reporter() if sink is None else Reporter(sink), "", Files([]))
     session.hooks = Hooks(session)
@@ -171,7 +171,7 @@ def cost_of_a_plain_step(clock: Callable[[], float], step_us: float) -> None:
 
 def cost_of_a_measured_step(clock: Callable[[], float], step_us: float) -> None:
     """Our ranges instead of those of the profiler's own `step`."""
-    from hotlens.measure import ProfiledSteps
+    from hotlens.steps.measure import ProfiledSteps
     from torch.profiler import ProfilerAction, ProfilerActivity, profile
 
     def per_step(boundary: Callable[[], Any]) -> float:
@@ -220,7 +220,7 @@ def main() -> None:
     cost_of_a_measured_step(clock, step_us)
     if arguments.only_cost:
         return
-    from hotlens.measure import ProfiledSteps
+    from hotlens.steps.measure import ProfiledSteps
     from torch.profiler import ProfilerActivity, profile
 
     session, course = steps_of(loader_of_steps[0])

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "annotator/recorder"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/recorder"))
-from hotlens.saved import SavedTensors
+from hotlens.map_step.saved import SavedTensors
 from recompute_models import MODELS
 from saved_hooks import hooked_bytes
 

@@ -1,11 +1,12 @@
 """Every include stays inside the rooms that its room may know: the table of ARCHITECTURE.md ("Rooms"), read from the CMake link graph.
 
 A room may include its own headers, `annotator/common`, and the headers of every room it links, directly or through PUBLIC links. Computed
-from the includes themselves, no folder leads back to itself.
+from the includes and imports themselves, no folder leads back to itself: of the C++ program, the recorder and the timeline's page.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = re.compile(r"(?:hotlens_room\((\w+)|target_link_libraries\((hotlens)\b)(.*?)\)", re.S)
 INCLUDE = re.compile(r'^#include "((?:annotator|protocol|server)/[^"]+)"', re.M)
+RECORDER, PAGE = ROOT / "annotator/recorder/hotlens", ROOT / "editor_clients/timeline/src"
+TYPESCRIPT_IMPORT = re.compile(r"""\bfrom ['"](\.[^'"]+)['"]""")
+Known = dict[Path, set[Path]]
 
 
 def room_folders() -> dict[str, Path]:
@@ -57,7 +61,7 @@ def sources(folder: Path) -> list[Path]:
     return sorted(path for place in [ROOT / folder, *below] for ending in ("*.h", "*.cpp") for path in place.glob(ending))
 
 
-def circle(known: dict[Path, set[Path]]) -> list[Path]:
+def circle(known: Known) -> list[Path]:
     """Folders that know each other in a circle, the first one again at the end; empty where there is none."""
     finished: set[Path] = set()
 
@@ -75,10 +79,34 @@ def circle(known: dict[Path, set[Path]]) -> list[Path]:
     return next((found for folder in sorted(known) if (found := walk(folder, []))), [])
 
 
+def python_imports(package: Path) -> Known:
+    """What each folder of a package imports; its own `__init__` and `__main__` hold it together and are left out."""
+    known: Known = {}
+    for file in package.rglob("*/*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                target = file.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+                folder = target if target.is_dir() else target.parent
+                if folder not in (package, file.parent):
+                    known.setdefault(file.parent.relative_to(ROOT), set()).add(folder.relative_to(ROOT))
+    return known
+
+
+def page_imports(page: Path) -> Known:
+    """What each folder of the page imports; tests may know everything."""
+    known: Known = {}
+    for file in page.rglob("*.ts"):
+        folder = file.parent
+        others = {(folder / name).resolve().parent for name in TYPESCRIPT_IMPORT.findall(file.read_text())} - {folder}
+        if folder.name != "test":
+            known.setdefault(folder.relative_to(ROOT), set()).update(other.relative_to(ROOT) for other in others)
+    return known
+
+
 def main() -> int:
     folders = room_folders()
     wrong = []
-    known: dict[Path, set[Path]] = {}
+    known: Known = {}
     for room, folder in sorted(folders.items()):
         allowed = reachable(room, folders)
         for source in sources(folder):
@@ -89,6 +117,8 @@ def main() -> int:
                     wrong.append(f"{source.relative_to(ROOT)}: {room} may not know {Path(header).parent}")
                 if not (ROOT / header).is_file():
                     wrong.append(f"{source.relative_to(ROOT)}: {header} does not exist")
+    known.update(python_imports(RECORDER))
+    known.update(page_imports(PAGE))
     if found := circle(known):
         wrong.append("folders in a circle: " + " -> ".join(map(str, found)))
     print("\n".join(wrong) if wrong else f"{len(folders)} rooms, every include allowed, no circle among {len(known)} folders")

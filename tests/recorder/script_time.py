@@ -11,9 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hotlens import clock, clocks
-from hotlens.clocking import Clocking
-from hotlens.frames import Files
+from hotlens.loop import clock, clocks
+from hotlens.loop.clocking import Clocking
+from hotlens.source.frames import Files
 
 MS = 1_000_000
 

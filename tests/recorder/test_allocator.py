@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from hotlens.allocator import _events, highest_rise
-from hotlens.program import BEGIN, END
+from hotlens.program.allocator import _events, highest_rise
+from hotlens.program.program import BEGIN, END
 
 KEPT_BYTES = 4 * 1000 * 1000
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import Run, record
-from hotlens.replacing import edited, numbers, ways
-from hotlens.same import difference
+from hotlens.bundle.same import difference
+from hotlens.run.replacing import edited, numbers, ways
 from scripts import MODEL, STEP, indent
 from test_bundle import check_bundle
 from test_program import replay_of

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from hotlens.optimizers import Optimizers
-from hotlens.patches import Patches
+from hotlens.listening.optimizers import Optimizers
+from hotlens.listening.patches import Patches
 
 
 class Graph:

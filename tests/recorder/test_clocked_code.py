@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hotlens.clocking import Clocking
-from hotlens.frames import Files
+from hotlens.loop.clocking import Clocking
+from hotlens.source.frames import Files
 from script_time import MS, run
 
 LINES = '''"""Text of the script."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, fresh_record_text, plain
-from hotlens import compilation, generated, graphs, provenance
+from hotlens.compiled import compilation, generated, graphs, provenance
 
 START = """\
 import torch

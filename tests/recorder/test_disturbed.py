@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from conftest import record_text
-from hotlens.course import UNTOUCHED, plan
-from hotlens.phases import Measured, Plain, Untouched, Watch
-from hotlens.steps import Boundary
+from hotlens.steps.course import UNTOUCHED, plan
+from hotlens.steps.finder import Boundary
+from hotlens.steps.phases import Measured, Plain, Untouched, Watch
 from script_time import MS, Result, World, run_in
 from scripts import MODEL, STEP, indent
 from test_bundle import check_bundle
@@ -114,7 +114,7 @@ def test_it_is_watched_until_that_is_enough() -> None:
 AS_ON_A_GPU = """\
 import time
 import sys
-sys.modules["_hotlens_recorder.session"].device_module = lambda: torch
+sys.modules["_hotlens_recorder.run.session"].device_module = lambda: torch
 """
 EVALUATION = """\
 def evaluate():

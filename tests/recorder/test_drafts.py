@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import RECORDER, bundles_in, command, environment, record_text
-from hotlens import owner, ranks, store
+from hotlens.storage import owner, ranks, store
 from scripts import STEP, loop
 from test_bundle import check_bundle
 
@@ -22,7 +22,7 @@ DAY = 24 * 3600
 DRAFT = """\
 import sys, time
 sys.path.insert(0, {package!r})
-from hotlens import store
+from hotlens.storage import store
 draft = store.Draft({folder!r}, "20200101T000000Z-abcdef")
 draft.path("trace.json")
 {more}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import RECORDER, command, environment, fresh_record_text, plain, record, record_text
-from hotlens import ending
+from hotlens.process import ending
 from scripts import MODEL, STEP, indent, loop
 from test_bundle import check_bundle
 

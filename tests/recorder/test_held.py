@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hotlens.held import look
+from hotlens.bundle.held import look
 
 SIZE = 4 * (6 + 2)  # bytes of Linear(3, 2)
 

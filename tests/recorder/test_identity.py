@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import record_text
-from hotlens.identity import Numbers
+from hotlens.listening.identity import Numbers
 from test_bundle import check_bundle
 
 SCRIPT = """\

@@ -151,7 +151,7 @@ def test_workers_of_the_script_end_at_once_when_told_to(tmp_path: Path) -> None:
 
 STUCK = """\
 import sys, torch
-from hotlens import interrupts
+from hotlens.process import interrupts
 interrupts.settle_first(lambda number: print("settled", flush=True), patience=0.5)
 print("waits", flush=True)
 {wait}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import record_text
-from hotlens.loaders import Loaders
+from hotlens.listening.loaders import Loaders
 from test_bundle import check_bundle
 from test_frameworks import whole_calls
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Bundle, plain, record_text
-from hotlens.clocks import FEW_UPDATES, SHORT_NS
+from hotlens.loop.clocks import FEW_UPDATES, SHORT_NS
 from scripts import MODEL, STEP, counted_loop, indent
 from test_bundle import check_bundle
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Bundle, record_text
-from hotlens.steps import CYCLE, LONG_PATIENCE, PATIENCE, StepFinder, usual_side_events
+from hotlens.steps.finder import CYCLE, LONG_PATIENCE, PATIENCE, StepFinder, usual_side_events
 from scripts import indent
 from test_bundle import check_bundle
 from test_frameworks import whole_calls

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from hotlens.machine import Processors, between, read_processors
+from hotlens.process.machine import Processors, between, read_processors
 
 BURN = "import time\nwhile time.process_time() < 0.6: pass\nprint(time.process_time(), flush=True)\n"
 COARSE_NS = 100_000_000  # ticks of 10 ms, in several processes

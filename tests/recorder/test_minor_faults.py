@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 import pytest
-from hotlens.page_faults import allocator, cost_ns, keeps_freed, minor_faults
+from hotlens.process.page_faults import allocator, cost_ns, keeps_freed, minor_faults
 
 
 def test_memory_that_is_touched_first_is_counted_and_takes_time() -> None:

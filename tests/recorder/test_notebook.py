@@ -14,7 +14,7 @@ from scripts import MODEL, STEP, indent
 from test_bundle import check_bundle
 
 sys.path.insert(0, str(ROOT / "tests"))
-from hotlens.magics import without_magics
+from hotlens.source.magics import without_magics
 from notebooks import PYTHON, code, markdown, notebook
 
 LOOP = f"for x, y in loader():\n{indent(STEP)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hotlens import peaks
+from hotlens.steps import peaks
 
 
 def test_the_best_run_counts_and_the_first_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

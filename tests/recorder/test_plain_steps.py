@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 from conftest import record_text
-from hotlens import measure
-from hotlens.measure import cudnn_benchmark
-from hotlens.phases import Measured, Phase, Plain
-from hotlens.result import plain_phases, plain_steps, slowed
+from hotlens.bundle.result import plain_phases, plain_steps, slowed
+from hotlens.steps import measure
+from hotlens.steps.measure import cudnn_benchmark
+from hotlens.steps.phases import Measured, Phase, Plain
 
 
 class Clock:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import RECORDER, record, record_text
-from hotlens import store
-from hotlens.masking import masked, names_a_secret
+from hotlens.process.masking import masked, names_a_secret
+from hotlens.storage import store
 from scripts import STEP, loop
 from test_bundle import check_bundle
 

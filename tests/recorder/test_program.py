@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Run, environment, plain, record_text, warm_python
-from hotlens import program_file, same
+from hotlens.bundle import program_file, same
 from scripts import loop
 
 REPLAY = Path(__file__).parent / "replay.py"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, bundles_in, command, environment, record
-from hotlens.ranks import Part, member
+from hotlens.storage.ranks import Part, member
 from test_bundle import check_bundle
 from test_interrupts import hear_interrupts
 from test_map_step import step_ranges

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import Bundle, plain, record_text
-from hotlens.saved import NO_BACKWARD, SavedTensors
+from hotlens.map_step.saved import NO_BACKWARD, SavedTensors
 from saved_hooks import hooked_bytes
 from scripts import MODEL, STEP, indent
 from torch import nn

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import record_text
-from hotlens.steps import StepFinder
+from hotlens.steps.finder import StepFinder
 from scripts import MODEL, STEP, counted_loop, indent, loop
 from test_bundle import check_bundle
 from test_map_step import check_nesting, markers

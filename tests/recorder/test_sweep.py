@@ -92,7 +92,8 @@ def test_stacked_models_compute_what_separate_ones_do(tmp_path: Path, script: st
 
 def test_another_training_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
-    from hotlens import sweep_models, sweep_tape
+    from hotlens.sweep import models as sweep_models
+    from hotlens.sweep import tape as sweep_tape
 
     model = torch.nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hotlens.switches import switch_of
+from hotlens.program.switches import switch_of
 
 transformers = pytest.importorskip("transformers")
 

@@ -303,14 +303,14 @@ def test_a_window_of_the_scripts_own_profiler_is_whole(tmp_path: Path, before: i
 
 
 def test_a_fault_of_the_recorder_is_not_the_scripts(tmp_path: Path) -> None:
-    fault = "import sys\nimport _hotlens_recorder.mapping as m\nm.MapStep._adopt_stack = lambda *a: 1 / 0\n"
+    fault = "import sys\nimport _hotlens_recorder.map_step.mapping as m\nm.MapStep._adopt_stack = lambda *a: 1 / 0\n"
     run = record_text(tmp_path, fault + loop(after="print('end')\n"))
     assert run.code == 0 and run.out == "end\n" and run.bundles == []
     assert "the recorder failed (ZeroDivisionError" in run.err
 
 
 def test_a_fault_while_marking_costs_only_the_map_step(tmp_path: Path) -> None:
-    fault = "import _hotlens_recorder.calls as c\nc.Calls.enter_stage = lambda *a: 1 / 0\n"
+    fault = "import _hotlens_recorder.map_step.calls as c\nc.Calls.enter_stage = lambda *a: 1 / 0\n"
     run = record_text(tmp_path, fault + loop())
     assert run.code == 0
     manifest = run.bundle.manifest

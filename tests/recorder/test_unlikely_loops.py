@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import Run, record_text
-from hotlens.marked_code import plans_of
+from hotlens.loop.marked_code import plans_of
 from scripts import indent
 from test_bundle import check_bundle
 

@@ -11,10 +11,10 @@ from types import FrameType
 
 import pytest
 from conftest import record_text
-from hotlens.frames import Files, line_of
-from hotlens.spawned import begins
-from hotlens.ticks import Ticks
-from hotlens.worker_lines import WorkerLines, look_from_outside
+from hotlens.loop.spawned import begins
+from hotlens.loop.ticks import Ticks
+from hotlens.loop.worker_lines import WorkerLines, look_from_outside
+from hotlens.source.frames import Files, line_of
 
 SCRIPT = """\
 import signal, time

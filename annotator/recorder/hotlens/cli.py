@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from . import __version__
-from .options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
-from .steps import KINDS
+from .process.options import DEFAULT_STEPS, DEFAULT_WARMUP, Options
+from .steps.finder import KINDS
 
 MOST_SIZES = 8  # each is a run of the script
 PROGRAM_VERBS = (
@@ -114,17 +114,17 @@ def main(arguments: Sequence[str]) -> NoReturn:
     if arguments and arguments[0] in PROGRAM_VERBS:
         hand_over(arguments)
     if arguments and arguments[0] == "time":
-        from .timing import main as time
+        from .run.timing import main as time
 
         time(arguments[1:])
     if arguments and arguments[0] == "sweep":
-        from .sweep import main as sweep
+        from .sweep.sweep import main as sweep
 
         sweep(arguments[1:])
     if arguments and arguments[0] == "peaks":
-        from .environment import check_torch
-        from .peaks import main as peaks
-        from .report import RecorderError
+        from .process.environment import check_torch
+        from .process.report import RecorderError
+        from .steps.peaks import main as peaks
 
         try:
             check_torch()
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
         peaks()
         sys.exit(0)
     options = parse(arguments)
-    from .run import run
+    from .run.run import run
 
     run(options)
     sys.exit(0)

@@ -1,7 +1,7 @@
 // What only IPython understands in a cell, left out so that every other character keeps its line and its column.
 //
-// The same rules as the recorder's (annotator/recorder/hotlens/magics.py; FORMAT.md, "A notebook"), so that an open cell reads as it ran.
-// tests/notebook_cells.json holds both to them.
+// The same rules as the recorder's (annotator/recorder/hotlens/source/magics.py; FORMAT.md, "A notebook"), so that an open cell reads as it
+// ran. tests/notebook_cells.json holds both to them.
 #pragma once
 
 #include <string>

@@ -1,0 +1,1 @@
+"""What is written: the files of a bundle, from what a run has measured."""

@@ -1,0 +1,1 @@
+"""The map step: which module, from which expression and line, ran which operators; where modules were made."""

@@ -1,0 +1,138 @@
+"""Another batch size for a script, in memory: its file stays as it is.
+
+Three ways, tried in this order: an argument of the command line, the one number in the script that sets it, and the `batch_size` that every
+DataLoader is made with.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ..process.environment import when_imported
+from .launch import Program
+
+_NAME = re.compile(r"(?:per_(?:device|gpu)_)?(?:train(?:ing)?_)?(?:batch_?size|batch|bsz?)", re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True)
+class Way:
+    """`sentence` says what is replaced, for people; {} is the new size. `words` are for the recorder's own command line."""
+
+    by: str  # argument, number, loader
+    was: int
+    sentence: str
+    argv: Callable[[int], list[str]]
+    words: Callable[[int], list[str]] = field(default=lambda size: [])
+
+
+def ways(argv: Sequence[str], script: bytes | None, known: int | None) -> list[Way]:
+    """`known`: the batch size of the loader that feeds the updates; nothing else is its number then."""
+    found = [*_argument(argv, known), *_number(argv, script, known)]
+    if known is not None:
+        sentence = f"the batch_size of every DataLoader, {known} -> {{}}"
+        found.append(Way("loader", known, sentence, lambda size: list(argv), lambda size: ["--replace", f"loader={size}"]))
+    return found
+
+
+def _is_name(word: str) -> bool:
+    return _NAME.fullmatch(word.lstrip("-").replace("-", "_").rpartition(".")[2]) is not None
+
+
+def _argument(argv: Sequence[str], known: int | None) -> Iterator[Way]:
+    """`--batch-size 8`, `--batch-size=8`, `data.batch_size=8`."""
+    for at, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if not equals and word.startswith("-") and at + 1 < len(argv):
+            value = argv[at + 1]
+        if not _is_name(name) or _NUMBER.fullmatch(value) is None or known not in (None, int(value)):
+            continue
+
+        def with_size(size: int, at: int = at, start: str = name + equals, joined: bool = bool(equals)) -> list[str]:
+            words = list(argv)
+            words[at if joined else at + 1] = f"{start}{size}" if joined else str(size)
+            return words
+
+        yield Way("argument", int(value), f"the argument {name}, {value} -> {{}}", with_size)
+        return
+
+
+def _number(argv: Sequence[str], script: bytes | None, known: int | None) -> Iterator[Way]:
+    """Only where there is one: of two numbers that are called so nobody knows which one is meant."""
+    found = [node for node in numbers(script) if known in (None, node.value)] if script is not None else []
+    if len(found) == 1:
+        node = found[0]
+        place = f"{node.lineno}:{node.col_offset}:{node.end_col_offset}"
+        sentence = f"the number in line {node.lineno} of the script, {node.value} -> {{}}"
+        yield Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{place}={size}"])
+
+
+def numbers(script: bytes) -> list[Any]:
+    """Integers of a script that a batch size is set with: assigned, passed, or a default."""
+    try:
+        tree = ast.parse(script)
+    except (SyntaxError, ValueError):
+        return []
+    found = [value for node in ast.walk(tree) for name, value in _named_values(node) if _is_name(name)]
+    whole = [v for v in found if isinstance(v, ast.Constant) and type(v.value) is int and v.lineno == v.end_lineno]
+    return sorted(whole, key=lambda v: (v.lineno, v.col_offset))
+
+
+def _named_values(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, ast.Assign):
+        yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, node.value
+    elif isinstance(node, ast.arguments):
+        positional = [*node.posonlyargs, *node.args]
+        yield from ((a.arg, value) for a, value in zip(positional[len(positional) - len(node.defaults) :], node.defaults))
+        yield from ((a.arg, value) for a, value in zip(node.kwonlyargs, node.kw_defaults))
+    elif isinstance(node, ast.Call):
+        yield from ((word.arg, word.value) for word in node.keywords if word.arg is not None)
+        if getattr(node.func, "attr", None) == "add_argument":
+            flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            yield from ((flag, word.value) for flag in flags if _is_name(flag) for word in node.keywords if word.arg == "default")
+
+
+# -- in the process that runs the script
+
+
+def arrange(replace: str, program: Program) -> None:
+    what, _, size = replace.partition("=")
+    if what == "loader":
+        when_imported("torch.utils.data", lambda: replace_in_loaders(int(size)))
+    else:
+        program.edited = functools.partial(edited, replace=replace)
+
+
+def edited(text: bytes, replace: str) -> bytes:
+    """The script with its number replaced; `replace` is LINE:COLUMN:END=SIZE, as `numbers` counts them."""
+    place, _, size = replace.partition("=")
+    line, begin, end = map(int, place.split(":"))
+    lines = text.splitlines(keepends=True)
+    lines[line - 1] = lines[line - 1][:begin] + size.encode() + lines[line - 1][end:]
+    return b"".join(lines)
+
+
+def replace_in_loaders(size: int) -> None:
+    """Every DataLoader that is made with a `batch_size`, or with torch's BatchSampler, gets another one."""
+    from torch.utils.data import BatchSampler, DataLoader
+
+    original = DataLoader.__init__
+
+    @functools.wraps(original)
+    def __init__(loader: Any, dataset: Any, *args: Any, **kwargs: Any) -> None:
+        if args and type(args[0]) is int:
+            args = (size, *args[1:])
+        elif type(kwargs.get("batch_size")) is int:
+            kwargs["batch_size"] = size
+        elif isinstance(kwargs.get("batch_sampler"), BatchSampler):
+            kwargs["batch_sampler"].batch_size = size
+        original(loader, dataset, *args, **kwargs)
+
+    DataLoader.__init__ = __init__  # type: ignore[assignment, method-assign]

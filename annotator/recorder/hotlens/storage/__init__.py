@@ -1,0 +1,1 @@
+"""Where bundles lie and grow, whose they are, and which rank writes."""

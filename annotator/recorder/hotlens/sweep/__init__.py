@@ -1,0 +1,1 @@
+"""Several models of one script, trained as one."""
