@@ -21,7 +21,7 @@
 #include "server/features/format.h"
 #include "server/features/step_words.h"
 #include "server/runs/words.h"
-#include "server/session/hot_search.h"
+#include "server/session/lines/hot_search.h"
 
 namespace hotlens::mcp {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "server/session/run_sentences.h"
+#include "server/session/profiling/sentences.h"
 
 namespace hotlens::mcp {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "server/runs/run.h"
-#include "server/session/loop.h"
+#include "server/session/client/loop.h"
 
 namespace hotlens::mcp {
 

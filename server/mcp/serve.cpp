@@ -8,7 +8,7 @@
 
 #include "annotator/common/harmless.h"
 #include "server/mcp/server.h"
-#include "server/session/channel.h"
+#include "server/session/client/channel.h"
 
 namespace hotlens::mcp {
 namespace {

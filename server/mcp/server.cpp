@@ -8,7 +8,7 @@
 #include "annotator/common/own_program.h"
 #include "protocol/reader.h"
 #include "server/runs/words.h"
-#include "server/session/run_sentences.h"
+#include "server/session/profiling/sentences.h"
 
 namespace hotlens::mcp {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "server/mcp/child.h"
 #include "server/mcp/tools.h"
-#include "server/session/client.h"
-#include "server/session/loop.h"
-#include "server/session/plan.h"
+#include "server/session/client/client.h"
+#include "server/session/client/loop.h"
+#include "server/session/profiling/plan.h"
 
 namespace hotlens::mcp {
 

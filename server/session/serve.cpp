@@ -14,9 +14,9 @@
 #include <string>
 
 #include "annotator/common/harmless.h"
-#include "server/session/channel.h"
-#include "server/session/crash_note.h"
-#include "server/session/loop.h"
+#include "server/session/client/channel.h"
+#include "server/session/client/crash_note.h"
+#include "server/session/client/loop.h"
 #include "server/session/session.h"
 
 namespace hotlens::session {

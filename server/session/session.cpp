@@ -8,7 +8,7 @@
 #include "protocol/messages.h"
 #include "protocol/uri.h"
 #include "server/runs/packages.h"
-#include "server/session/convert.h"
+#include "server/session/documents/convert.h"
 
 namespace hotlens::session {
 

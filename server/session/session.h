@@ -1,20 +1,15 @@
 // The language server's strand: objects that know little of each other, and what joins them.
 //
-//   Conversation    which message is handled when (conversation.h)
-//   Profiling       runs of the user's script (profiling.h)
-//   ProfileOnSave   another run after a save, where a setting asks for it (profile_on_save.h)
-//   Peaks           how far layers are from the measured peaks of their device (peaks.h)
-//   Advising        what would help, at the lines where it is changed (advising.h)
-//   Verifying       a change that would help, verified by running the script (verifying.h)
-//   Marks           lines that are marked: what holds the step up (marks.h)
-//   Silencing       advice that somebody does not want at a place (silencing.h)
-//   Predicting      predictions from what was recorded (predicting.h)
-//   EditedLayers    what edits of layers would cost, while somebody types (edited_layers.h)
-//   RunArguments    with which arguments it runs, asked and kept (run_arguments.h); StoredRuns: as seen last
-//   History         which profile is shown, and what it is compared with (history.h)
-//   HotLines        where the time is spent, over all files (hot_lines.h)
-//   TimelineDoor    the timeline, over this connection and in a browser (timeline_door.h)
-//   WaitingHints    requests that came before the hints were known (waiting_hints.h)
+//   documents/   open documents and notebooks, and places in them as the client counts
+//   client/      Conversation: which message is handled when; Client: what is sent; Loop: the strand; settings, Workspace
+//   profiles/    ShownProfiles: which profile each document shows; History: what it is compared with; Peaks: measured ones of the device
+//   profiling/   Profiling: runs of the user's script; RunArguments and RunChoice: with what; ProfileOnSave; StoredRuns: as seen last
+//   advice/      Advising: what would help, at its lines; Silencing; WhatHelps, Predicting, Verifying: on request, in a child process;
+//                EditedLayers: what edits would cost, while somebody types
+//   timeline/    TimelineDoor: the timeline, over this connection and in a browser
+//   lines/       DocumentAnswers: hints, hovers and more; WaitingHints: requests that came too early; Marks; HotLines
+//
+// Each folder knows those above it alone, `timeline/` nothing of `advice/`.
 //
 // They share a Workspace (what the client told) and ShownProfiles (which profile each document shows); events go up to the session, which
 // passes them on. Everything runs on the strand. Invariants: a document that showed something never shows less because something is being
@@ -25,30 +20,30 @@
 #include <string>
 
 #include "protocol/reader.h"
-#include "server/session/advising.h"
-#include "server/session/calls.h"
-#include "server/session/client.h"
-#include "server/session/client_process.h"
-#include "server/session/conversation.h"
-#include "server/session/document_answers.h"
-#include "server/session/edited_layers.h"
-#include "server/session/history.h"
-#include "server/session/hot_lines.h"
-#include "server/session/interpreter_choice.h"
-#include "server/session/marks.h"
-#include "server/session/peaks.h"
-#include "server/session/predicting.h"
-#include "server/session/profile_on_save.h"
-#include "server/session/profiling.h"
-#include "server/session/run_arguments.h"
-#include "server/session/run_choice.h"
-#include "server/session/shown_profiles.h"
-#include "server/session/silencing.h"
-#include "server/session/stored_runs.h"
-#include "server/session/timeline_door.h"
-#include "server/session/verifying.h"
-#include "server/session/waiting_hints.h"
-#include "server/session/what_helps.h"
+#include "server/session/advice/advising.h"
+#include "server/session/advice/edited_layers.h"
+#include "server/session/advice/predicting.h"
+#include "server/session/advice/silencing.h"
+#include "server/session/advice/verifying.h"
+#include "server/session/advice/what_helps.h"
+#include "server/session/client/client.h"
+#include "server/session/client/client_process.h"
+#include "server/session/client/conversation.h"
+#include "server/session/lines/calls.h"
+#include "server/session/lines/document_answers.h"
+#include "server/session/lines/hot_lines.h"
+#include "server/session/lines/marks.h"
+#include "server/session/lines/waiting_hints.h"
+#include "server/session/profiles/history.h"
+#include "server/session/profiles/peaks.h"
+#include "server/session/profiles/shown_profiles.h"
+#include "server/session/profiling/arguments.h"
+#include "server/session/profiling/choice.h"
+#include "server/session/profiling/interpreter_choice.h"
+#include "server/session/profiling/profile_on_save.h"
+#include "server/session/profiling/profiling.h"
+#include "server/session/profiling/stored_runs.h"
+#include "server/session/timeline/door.h"
 
 namespace hotlens::session {
 

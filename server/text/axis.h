@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/features/timeline_shown.h"
+#include "server/features/timeline/shown.h"
 
 namespace hotlens::text {
 

@@ -10,7 +10,7 @@
 #include "annotator/common/format.h"
 #include "annotator/kernels/kernel_name.h"
 #include "annotator/profile/place_name.h"
-#include "server/features/timeline_facts.h"
+#include "server/features/timeline/facts.h"
 #include "server/text/words.h"
 
 namespace hotlens::text {

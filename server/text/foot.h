@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "annotator/profile/profile.h"
-#include "server/features/timeline_range.h"
+#include "server/features/timeline/range.h"
 #include "server/text/axis.h"
 
 namespace hotlens::text {

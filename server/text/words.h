@@ -4,7 +4,7 @@
 #include <string>
 
 #include "annotator/profile/profile.h"
-#include "server/features/timeline_shown.h"
+#include "server/features/timeline/shown.h"
 
 namespace hotlens::text {
 

@@ -10,7 +10,7 @@
 #include "annotator/blocks/blocks.h"
 #include "annotator/report/diff.h"
 #include "protocol/reader.h"
-#include "server/features/timeline_breakdown.h"
+#include "server/features/timeline/breakdown.h"
 #include "server/timeline/library.h"
 
 namespace hotlens::timeline_requests {

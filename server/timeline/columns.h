@@ -2,7 +2,7 @@
 #pragma once
 
 #include "protocol/rpc.h"
-#include "server/features/timeline_shown.h"
+#include "server/features/timeline/shown.h"
 
 namespace hotlens::timeline_requests {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "annotator/profile/statistics.h"
-#include "server/features/timeline_facts.h"
+#include "server/features/timeline/facts.h"
 #include "server/timeline/changes.h"
 #include "server/timeline/requests.h"
 

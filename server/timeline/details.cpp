@@ -9,7 +9,7 @@
 #include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
 #include "server/features/line_clock.h"
-#include "server/features/timeline_facts.h"
+#include "server/features/timeline/facts.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
 

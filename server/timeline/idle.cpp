@@ -4,7 +4,7 @@
 #include <span>
 
 #include "annotator/causes/cause_table.h"
-#include "server/features/timeline_idle.h"
+#include "server/features/timeline/idle.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {

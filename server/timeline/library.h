@@ -20,10 +20,10 @@
 
 #include "annotator/blocks/blocks.h"
 #include "annotator/ranks/read.h"
-#include "server/features/timeline_counters.h"
-#include "server/features/timeline_names.h"
-#include "server/features/timeline_recording.h"
-#include "server/features/timeline_threads.h"
+#include "server/features/timeline/counters.h"
+#include "server/features/timeline/names.h"
+#include "server/features/timeline/recording.h"
+#include "server/features/timeline/threads.h"
 
 namespace hotlens::timeline_requests {
 

@@ -12,7 +12,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/main_model.h"
 #include "annotator/profile/statistics.h"
-#include "server/features/timeline_facts.h"
+#include "server/features/timeline/facts.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {

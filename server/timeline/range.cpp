@@ -1,10 +1,10 @@
 // `hotlens/timeline/range`: what ran between two moments, of a step or of the whole recording.
-#include "server/features/timeline_range.h"
+#include "server/features/timeline/range.h"
 
 #include <algorithm>
 #include <span>
 
-#include "server/features/timeline_level.h"
+#include "server/features/timeline/level.h"
 #include "server/timeline/requests.h"
 
 namespace hotlens::timeline_requests {

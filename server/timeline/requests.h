@@ -3,7 +3,7 @@
 
 #include "protocol/reader.h"
 #include "protocol/rpc.h"
-#include "server/features/timeline_facts.h"
+#include "server/features/timeline/facts.h"
 #include "server/timeline/library.h"
 
 namespace hotlens::timeline_requests {

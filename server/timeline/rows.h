@@ -10,7 +10,7 @@
 #include "annotator/blocks/blocks.h"
 #include "protocol/reader.h"
 #include "protocol/rpc.h"
-#include "server/features/timeline_breakdown.h"
+#include "server/features/timeline/breakdown.h"
 
 namespace hotlens::timeline_requests {
 

@@ -1,9 +1,9 @@
 // `hotlens/timeline/search` and `breakdown`: lists of rows.
 #include <algorithm>
 
-#include "server/features/timeline_breakdown.h"
-#include "server/features/timeline_facts.h"
-#include "server/features/timeline_search.h"
+#include "server/features/timeline/breakdown.h"
+#include "server/features/timeline/facts.h"
+#include "server/features/timeline/search.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"
 

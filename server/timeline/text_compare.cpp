@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "annotator/common/format.h"
-#include "server/features/timeline_breakdown.h"
+#include "server/features/timeline/breakdown.h"
 #include "server/text/words.h"
 #include "server/timeline/changes.h"
 #include "server/timeline/text_viewer.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "protocol/rpc.h"
-#include "server/features/timeline_search.h"
+#include "server/features/timeline/search.h"
 #include "server/text/foot.h"
 #include "server/text/walk.h"
 #include "server/timeline/library.h"

@@ -1,4 +1,4 @@
-#include "server/features/timeline_counters.h"
+#include "server/features/timeline/counters.h"
 
 #include <algorithm>
 

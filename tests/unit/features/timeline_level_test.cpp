@@ -1,4 +1,4 @@
-#include "server/features/timeline_level.h"
+#include "server/features/timeline/level.h"
 
 #include <algorithm>
 

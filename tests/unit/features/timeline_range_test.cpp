@@ -1,4 +1,4 @@
-#include "server/features/timeline_range.h"
+#include "server/features/timeline/range.h"
 
 #include <algorithm>
 #include <map>

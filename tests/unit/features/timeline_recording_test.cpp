@@ -1,4 +1,4 @@
-#include "server/features/timeline_recording.h"
+#include "server/features/timeline/recording.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "server/features/timeline_threads.h"
+#include "server/features/timeline/threads.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "server/session/capabilities.h"
+#include "server/session/client/capabilities.h"
 
 #include "protocol/messages.h"
 #include "tests/unit/catch.h"

@@ -1,4 +1,4 @@
-#include "server/session/cell_places.h"
+#include "server/session/documents/cell_places.h"
 
 #include "tests/unit/catch.h"
 

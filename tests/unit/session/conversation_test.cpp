@@ -1,4 +1,4 @@
-#include "server/session/conversation.h"
+#include "server/session/client/conversation.h"
 
 #include <stdexcept>
 

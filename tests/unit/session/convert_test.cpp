@@ -1,4 +1,4 @@
-#include "server/session/convert.h"
+#include "server/session/documents/convert.h"
 
 #include <random>
 

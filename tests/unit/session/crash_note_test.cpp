@@ -1,4 +1,4 @@
-#include "server/session/crash_note.h"
+#include "server/session/client/crash_note.h"
 
 #include <signal.h>
 #include <sys/wait.h>

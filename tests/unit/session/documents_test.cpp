@@ -1,4 +1,4 @@
-#include "server/session/documents.h"
+#include "server/session/documents/documents.h"
 
 #include "tests/unit/catch.h"
 

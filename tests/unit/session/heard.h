@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/session/client.h"
-#include "server/session/loop.h"
+#include "server/session/client/client.h"
+#include "server/session/client/loop.h"
 
 namespace hotlens::test {
 

@@ -1,4 +1,4 @@
-#include "server/session/homes.h"
+#include "server/session/profiles/homes.h"
 
 #include "tests/unit/catch.h"
 

@@ -1,4 +1,4 @@
-#include "server/session/loop.h"
+#include "server/session/client/loop.h"
 
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-#include "server/session/plan.h"
+#include "server/session/profiling/plan.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "server/session/profiling.h"
+#include "server/session/profiling/profiling.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // What is told of a run that goes on, and of one that could not train.
-#include "server/session/run_sentences.h"
+#include "server/session/profiling/sentences.h"
 
 #include "tests/unit/catch.h"
 

@@ -1,4 +1,4 @@
-#include "server/session/script_output.h"
+#include "server/session/profiling/script_output.h"
 
 #include "tests/unit/catch.h"
 #include "tests/unit/session/heard.h"

@@ -1,4 +1,4 @@
-#include "server/session/settings.h"
+#include "server/session/client/settings.h"
 
 #include "tests/unit/catch.h"
 

@@ -1,4 +1,4 @@
-#include "server/session/timeline_door.h"
+#include "server/session/timeline/door.h"
 
 #include <algorithm>
 

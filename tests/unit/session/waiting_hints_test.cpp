@@ -1,4 +1,4 @@
-#include "server/session/waiting_hints.h"
+#include "server/session/lines/waiting_hints.h"
 
 #include "tests/unit/catch.h"
 #include "tests/unit/session/heard.h"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-MASK = "***"  # what the bundle has instead; the program that starts a run again knows it (server/session/plan.cpp)
+MASK = "***"  # what the bundle has instead; the program that starts a run again knows it (server/session/profiling/plan.cpp)
 SHORTEST = 4  # a shorter value is no secret worth hiding in other texts, and would hide parts of words there
 
 # The last word of an option's name: --password, --db_passwd, trainer.secret
