@@ -39,7 +39,8 @@ Json ways(const Blocks& blocks, const features::PathRow& row, Ns pixel) {
   constexpr std::int64_t kHit = 4;  // pixels
   Json list = Json::array();
   for (const Rectangle& at : row.rectangles) {
-    const bool known = at.count == 1 && at.block != blocks::kNoBlock && at.block != kStepBlock && at.duration >= kHit * pixel;
+    const bool one = at.count == 1 && at.block != blocks::kNoBlock && at.block != kStepBlock && at.duration >= kHit * pixel;
+    const bool known = one && blocks.blocks[at.block].kind != Block::Kind::idle;  // what runs nothing has no level
     list.push_back(known ? Json(blocks::path_of(blocks, at.block)) : Json());
   }
   return list;

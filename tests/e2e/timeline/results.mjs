@@ -58,7 +58,7 @@ export async function messages(world) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hotlens-messages-'));
   world.closing(async () => fs.rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'answers.ts');
-  const types = `import type { Result } from ${JSON.stringify(path.join(PAGE, 'src/requests'))};`;
+  const types = `import type { Result } from ${JSON.stringify(path.join(PAGE, 'src/server/requests'))};`;
   const lines = Object.entries(answers).flatMap(([asked, all]) =>
     all.map((answer, at) => `export const ${asked}${at}: Result<'hotlens/timeline/${asked}'> = ${JSON.stringify(answer)};`),
   );
