@@ -8,7 +8,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 from .program import INPUT, Operator
-from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, own_class, why_not, zeros
+from .tensors import Known, Tensors, Unreplayable, contents, dtype_name, facts, own_class, why_not, zeros
+
+UNFILLED = ("aten::empty", "aten::to")  # of `torch.tensor(…)`, before `aten::lift_fresh`
 
 
 class Operands:
@@ -95,6 +97,20 @@ class Operands:
         same.used = True
         note_view(self._special, known, tensor, made)
         return made
+
+    def filled(self, tensor: Any, operators: list[Operator]) -> None:
+        """`torch.tensor([0, 2])`: memory was made and filled without an operator. What may be an index comes to be here, with its values."""
+        known = self._tensors.of(tensor)
+        if known is None or not known.made or not operators or operators[-1].out != known.number:
+            return
+        if tensor.is_floating_point() or not tensor.numel():
+            return
+        while operators and operators[-1].op in UNFILLED and operators[-1].out == known.number:
+            operators.pop()
+        known.made, known.used = False, True
+        with self._own():
+            known.facts = {**facts(tensor), **contents(tensor)}
+        self._special(INPUT, [known.number])
 
     def returned(self, result: Any) -> Any:
         """The number of each tensor; None for what is no tensor."""

@@ -226,9 +226,11 @@ class ProgramStep:
             if self._functions.open is not None or not self._can_be_given(operator, args, kwargs):
                 raise Unreplayable(reason)
             return Operator(INPUT, "", [], {}, stage=self._surroundings.stage())
-        name, _, overload = operator._schema.name, None, operator._schema.overload_name
+        name, overload = operator._schema.name, operator._schema.overload_name
         if self._functions.open is not None:
             self._functions.check_memory(operator, args, kwargs)
+        elif name == "aten::lift_fresh":
+            self._operands.filled(args[0], self.program.operators)
         given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
         return self._note(Operator(name, overload, *given, stage=self._surroundings.stage()))
 
