@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "annotator/lab/layers/effects/number_uses.h"
 #include "annotator/lab/layers/python/torch_layers.h"
 #include "annotator/lab/structure/structure.h"
 #include "annotator/lab/structure/values.h"
@@ -53,6 +54,41 @@ void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers
   });
   std::erase_if(inside, [&](const auto& one) { return std::ranges::find(to, one.first, &lab::Numbers::value_type::first) != to.end(); });
   to.insert(to.end(), inside.begin(), inside.end());
+}
+
+// Half of a number where its class, or a function that gets it, takes half of it: `half = self.width // 2` of sines and cosines of a time.
+void add_halves(const layers::Value& was, const layers::Value& is, lab::Numbers& to) {
+  if (was.self == nullptr || was.self->kind != Kind::type) return;
+  const auto halves = [](std::string_view text, const std::string& name) { return text.find(name + " // 2") != std::string_view::npos; };
+  for (const auto& [name, value] : was.attributes) {
+    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
+    if (value->kind != Kind::integer || now == is.attributes.end() || now->second->kind != Kind::integer) continue;
+    bool found = halves(was.self->node.text(), "self." + name);
+    source::walk(was.self->node, [&](Node node) {
+      if (!node.is("attribute") || node.text() != "self." + name) return true;
+      const Node function = function_given(node);
+      const auto parameter = function ? parameter_for(node, function) : Node{};
+      found = found || (parameter && halves(function.text(), std::string(parameter.text())));
+      return false;
+    });
+    if (found) to.emplace_back(value->integer / 2, now->second->integer / 2);
+  }
+}
+
+// Numbers of the modules that it holds, where its class asks for them: `self.decoder.width`.
+void add_numbers_below(const layers::Value& was, const layers::Value& is, lab::Numbers& to) {
+  if (was.self == nullptr || was.self->kind != Kind::type) return;
+  const std::string_view text = was.self->node.text();
+  for (const auto& [child, value] : was.attributes) {
+    const auto now = std::ranges::find(is.attributes, child, [](const auto& one) { return one.first; });
+    if (!is_module(value) || now == is.attributes.end() || !is_module(now->second)) continue;
+    for (const auto& [name, number] : value->attributes) {
+      const auto other = std::ranges::find(now->second->attributes, name, [](const auto& one) { return one.first; });
+      const bool whole = number->kind == Kind::integer && other != now->second->attributes.end() && other->second->kind == Kind::integer;
+      if (whole && text.find("self." + child + "." + name) != std::string_view::npos)
+        to.emplace_back(number->integer, other->second->integer);
+    }
+  }
 }
 
 lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
@@ -117,8 +153,12 @@ class Rewriting {
       lab::Numbers& attention = made.attention.emplace_back();
       if (was == changes_.was.end() || is == changes_.is.end()) continue;
       add_numbers(*was->second, *is->second, own, 0);
+      add_numbers_below(*was->second, *is->second, own);
+      add_halves(*was->second, *is->second, own);
       if (was->second->layer == "MultiheadAttention") attention = attention_of(*was->second, *is->second);
     }
+    made.numbers.push_back(changes_.script);
+    add_numbers(*changes_.was.at(""), *changes_.is.at(""), made.numbers.back(), 0);  // of methods that the script calls beside `forward`
     made.program = std::move(program_);
     return made;
   }

@@ -38,6 +38,8 @@ class ModuleComparison {
     const auto at = recorded_root(old, recorded_);
     if (!at) return refuse("how the model is made cannot be followed in the source (" + type + ")");
     all_.was = flattened(old[*at]);
+    const auto others = other_roots(before_, recorded_, all_.was);
+    for (const auto& [path, number] : others) add_below(all_.was, roots(before_, class_at(path))[number], path);
     if (auto why = unseen()) return std::unexpected(*why);
     std::map<std::string, Ref> known;
     learn(all_.was, recorded_, *all_.values, known);
@@ -48,6 +50,14 @@ class ModuleComparison {
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
     all_.is = flattened(now[*at]);
+    std::map<std::string, std::pair<Ref, Ref>> pairs;
+    for (const auto& [path, number] : others) {
+      const auto was = roots(before, class_at(path)), is = roots(after, class_at(path));
+      if (number >= was.size() || is.size() != was.size()) return refuse("the edited script makes another number of models");
+      pairs[path] = {was[number], is[number]};
+      add_below(all_.was, was[number], path);
+      add_below(all_.is, is[number], path);
+    }
     const Followed then{executed_, before}, edited{edited_, after};
     const Idle idle = idle_of(then, edited, recorded_);
     drop_idle_methods(then, idle.now);
@@ -57,6 +67,12 @@ class ModuleComparison {
     auto aligned = align(again[*at], now[*at], [&](Node use) { return was_passed_by(edited_, use); });
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
+    for (const auto& [path, pair] : pairs) {
+      auto more = align(pair.first, pair.second, [&](Node use) { return was_passed_by(edited_, use); });
+      if (!more) return std::unexpected(more.error());
+      add(all_.alignment, std::move(*more), path);
+    }
+    note_script(before, after);
     if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
     after_ = &after;
     idle_ = &idle;
@@ -69,6 +85,20 @@ class ModuleComparison {
 
  private:
   static std::unexpected<Unclear> refuse(std::string reason) { return std::unexpected(Unclear{.reason = std::move(reason)}); }
+
+  std::string class_at(const std::string& path) const { return recorded_.at(path)->value("class", ""); }
+
+  // Whole numbers of the script's top level.
+  void note_script(const Interpreter& before, const Interpreter& after) {
+    const auto was = before.globals(), is = after.globals();
+    const auto one = was.find(executed_.script), other = is.find(edited_.script);
+    if (one == was.end() || other == is.end()) return;
+    for (const auto& [name, value] : one->second->names) {
+      const auto now = other->second->names.find(name);
+      if (value->kind == Kind::integer && now != other->second->names.end() && now->second->kind == Kind::integer)
+        all_.script.emplace_back(value->integer, now->second->integer);
+    }
+  }
 
   // Modules that the model does not hold: a loss, another model. The step may use them, and nothing here follows it.
   std::optional<Unclear> other_modules(const Interpreter& before, const Interpreter& after) const {
@@ -333,8 +363,12 @@ class ModuleComparison {
     }
     const auto number = [](const Value& value) { return value.kind == Kind::integer || value.kind == Kind::real; };
     const bool numbers = number(was) && number(is), whole = was.kind == Kind::integer && is.kind == Kind::integer;
+    const auto alike_for_both = [&](Node use) {
+      return is_compared_alike(use, static_cast<double>(was.integer), static_cast<double>(is.integer));
+    };
     const auto known = [&](Node use) {
-      return was_passed_by(edited_, use) ||
+      return was_passed_by(edited_, use) || is_compared_alike(use, *all_.was.at(path), *module) ||
+             (whole && (alike_for_both(use) || is_size_in_function(use, alike_for_both))) ||
              (whole && counts_list(use, *all_.was.at(path), was.integer) && counts_list(use, *module, is.integer));
     };
     bool used = false;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
@@ -38,6 +39,7 @@ struct Changes {
   Alignment alignment;
   std::map<std::string, Ref> was, is;  // every module by its edited path; a new one was what it is modelled on, or nothing
   std::map<std::string, Line> lines;   // of every module, in the edited text
+  std::vector<std::pair<std::int64_t, std::int64_t>> script;  // whole numbers that the script's names stand for, as executed and as edited
 };
 
 // `modules`: the table of the recorded program.

@@ -85,6 +85,16 @@ bool follow_made(Operator& op, std::size_t at, const Around& around) {
   return now != *literals;
 }
 
+// `torch.arange(half)`: as far as a number that the module holds.
+bool follow_range(Operator& op, const Around& around) {
+  Whole* end = whole_at(op, op.overload.empty() ? 0 : 1);
+  if (end == nullptr || !moves(end->offset, around.numbers)) return false;
+  const std::int64_t now = by_what_is_around(end->offset, around, false);
+  const bool changes = now != end->offset;
+  end->offset = now;
+  return changes;
+}
+
 // Dimensions [begin, end) of a tensor that together become others.
 struct Group {
   std::size_t in_begin, in_end, out_begin, out_end;
@@ -164,6 +174,7 @@ Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, c
   const bool open = std::ranges::find(literals, -1) != literals.end();
   if (found.empty() && !open) found = ways_with_rest(candidates, literals, numbers, wanted);
   if (found.size() == 1) return *found.begin();
+  if (found.empty() && in_was == in_is) return literals;  // what the module holds is something else
   throw Unclear{"what " + shown(literals) + " becomes where " + shown(in_was) + " becomes " + shown(in_is) + " cannot be known"};
 }
 
@@ -291,16 +302,25 @@ std::int64_t scaled(std::int64_t literal, std::int64_t was, std::int64_t is, con
   return literal * is / was;
 }
 
+// Whether a size is what another number of parts leaves for each (`split(self.width // self.heads)`), and no number of the module's.
+bool counts_parts(std::int64_t size, std::int64_t whole, const Numbers& numbers) {
+  const bool own = std::ranges::any_of(numbers, [&](const auto& one) { return one.first == size; });
+  return !own && std::ranges::any_of(numbers, [&](const auto& one) { return one.first != one.second && one.first * size == whole; });
+}
+
 bool follow_split(Operator& op, const Sizes& was, const Sizes& is, const Numbers& numbers) {
   const std::size_t dim = dimension(op, 2, was.size());
+  Whole* size = whole_at(op, 1);
+  if (size != nullptr && counts_parts(size->offset, was[dim], numbers))
+    throw Unclear{"into how many parts it splits is another number now"};
   if (was[dim] == is[dim]) return false;
-  if (Whole* size = whole_at(op, 1)) {
+  if (size != nullptr) {
     size->offset = scaled(size->offset, was[dim], is[dim], numbers);
     return true;
   }
   auto sizes = list_at(op, 1);
   if (!sizes) return false;
-  for (std::int64_t& size : *sizes) size = scaled(size, was[dim], is[dim], numbers);
+  for (std::int64_t& one : *sizes) one = scaled(one, was[dim], is[dim], numbers);
   set_list(op, 1, *sizes);
   return true;
 }
@@ -360,6 +380,7 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (is_one_of(op.name, {"aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::rand", "aten::randn"}))
       return follow_made(op, 0, around);
     if (is_one_of(op.name, {"aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty"})) return follow_made(op, 1, around);
+    if (op.name == "aten::arange") return follow_range(op, around);
     if (was.size() != is.size()) return false;
     if (is_one_of(op.name, {"aten::view", "aten::reshape", "aten::_unsafe_view"}) && op.overload.empty())
       return follow_view(op, was, is, around);

@@ -237,6 +237,12 @@ std::vector<at::Tensor> results_in(const std::vector<IValue>& stack) {
   return results;
 }
 
+void expect_as_many(const Operator& op, const c10::FunctionSchema& schema, std::size_t results) {
+  const bool list = schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType;
+  if (list && results != op.out.size())
+    throw Unfollowed("it gives another number of tensors now: " + std::to_string(results) + " instead of " + std::to_string(op.out.size()));
+}
+
 void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings) {
   for (std::size_t at = 0; at < op.out.size(); ++at) {
     if (op.out[at] == kNoTensor) continue;

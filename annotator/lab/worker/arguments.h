@@ -6,12 +6,18 @@
 #include <ATen/core/ivalue.h>
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "annotator/lab/program/program.h"
 
 namespace hotlens::lab {
+
+// A step that cannot be followed: nothing is wrong with it.
+struct Unfollowed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // What an operator of a program may name: the tensors by id, and the batch size that its numbers are for.
 struct Bindings {
@@ -34,5 +40,8 @@ std::vector<c10::IValue> arguments(const Operator& op, const c10::FunctionSchema
 std::vector<at::Tensor> results_in(const std::vector<c10::IValue>& stack);
 // To what the operator gives. Throws c10::Error where there are too few.
 void set_results(const Operator& op, std::vector<at::Tensor> results, Bindings& bindings);
+// Throws Unfollowed where an operator that gives a list (`split`) gives more or fewer than were recorded: what the script does with each is
+// known of those alone.
+void expect_as_many(const Operator& op, const c10::FunctionSchema& schema, std::size_t results);
 
 }  // namespace hotlens::lab

@@ -80,6 +80,8 @@ void Following::see(const Operator* op, const Bindings& bindings) {
 void Following::change(Operator* next, const Bindings& bindings) {
   if (next == nullptr) return resize_kept(bindings);
   Operator& op = *next;
+  if (op.kind == OperatorKind::input && op.module != kNoModule) for_each_tensor(op, [&](TensorId id) { given_.insert(id); });
+  refuse_given(op, bindings);
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
   const bool explained =
@@ -87,7 +89,8 @@ void Following::change(Operator* next, const Bindings& bindings) {
   note_sizes(op, bindings);
   if (first != nullptr && before == sizes_.end()) return;
   Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id), .explained = explained};
-  if (op.module < what_.numbers.size()) around.numbers = what_.numbers[op.module];
+  const std::size_t holder = std::min(op.module, edited_.modules.size());
+  if (holder < what_.numbers.size()) around.numbers = what_.numbers[holder];
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
   if (const auto seen = leading_.find(op.module); seen != leading_.end()) around.leading.assign(seen->second.begin(), seen->second.end());
@@ -95,6 +98,22 @@ void Following::change(Operator* next, const Bindings& bindings) {
       first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);
   if (!changed) throw Unfollowed(changed.error());
   changed_ += *changed ? 1 : 0;
+}
+
+// Indices that Python makes of sizes in a module (`torch.tensor([i for i in range(x.size(1))])`) are as many as were recorded; where the
+// dimension that they pick from is another one now, so are they.
+void Following::refuse_given(const Operator& op, const Bindings& bindings) const {
+  if (op.name != "aten::index" || op.args.size() < 2) return;
+  const auto* of = std::get_if<TensorRef>(&op.args[0].is);
+  const auto* indices = std::get_if<Values>(&op.args[1].is);
+  const auto before = of == nullptr ? sizes_.end() : sizes_.find(was(of->id));
+  if (before == sizes_.end() || indices == nullptr) return;
+  const auto now = bindings.tensor(of->id).sizes();
+  for (std::size_t dim = 0; dim < std::min({indices->size(), before->second.size(), now.size()}); ++dim) {
+    const auto* index = std::get_if<TensorRef>(&(*indices)[dim].is);
+    if (index != nullptr && given_.contains(index->id) && before->second[dim] != now[dim])
+      throw Unfollowed("it picks by numbers that Python makes within the layer, from a dimension that has another size now");
+  }
 }
 
 // A parameter or a buffer, or a part of one: so is what this operator takes of it.

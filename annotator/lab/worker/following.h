@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,13 +13,8 @@
 
 namespace hotlens::lab {
 
-// A step that cannot be followed: nothing is wrong with it.
-struct Unfollowed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Followed {
-  std::vector<Numbers> numbers;    // of each module
+  std::vector<Numbers> numbers;    // of each module, and of the script
   std::vector<Numbers> attention;  // see Around; of every other module empty
   std::vector<TensorId> recorded;  // of each tensor of the edited program: which it was; empty: the same
 };
@@ -42,6 +36,7 @@ class Following {
   bool is_held(const Operator& op, TensorId first);
   bool is_explained(std::size_t module, const Sizes& was, const Sizes& is) const;
   void resize_kept(const Bindings& bindings);
+  void refuse_given(const Operator& op, const Bindings& bindings) const;
 
   const Program& recorded_;
   Program& edited_;
@@ -50,6 +45,7 @@ class Following {
   Changes around_;                                                                         // sizes used in a module and below it
   Changes leading_;                                                                        // of first dimensions of several
   std::map<std::size_t, std::vector<std::size_t>> holders_;                                // of a module, with itself
+  std::set<TensorId> given_;                                                               // by Python, within a module
   std::set<TensorId> parts_;                                                               // of parameters and buffers
   std::map<TensorId, Sizes> sizes_;                                                        // as recorded
   std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps

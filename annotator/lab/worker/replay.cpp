@@ -41,7 +41,9 @@ struct OwnCache {
 void call(const Operator& op, const c10::OperatorHandle& handle, Bindings& bindings) {
   torch::jit::Stack stack = arguments(op, handle.schema(), bindings);
   handle.callBoxed(stack);
-  set_results(op, results_in(stack), bindings);
+  std::vector<at::Tensor> results = results_in(stack);
+  expect_as_many(op, handle.schema(), results.size());
+  set_results(op, std::move(results), bindings);
 }
 
 // One or several; null is a tensor that is not there.

@@ -159,6 +159,7 @@ void Samples::call(const Operator& op, const c10::OperatorHandle& handle, Bindin
     }
     sample.results.clear();
   }
+  expect_as_many(op, handle.schema(), results.size());
   const bool goes_on = !through.empty() && op.name != "aten::detach";
   for (std::size_t at = 0; at < op.out.size(); ++at) {
     if (op.out[at] == kNoTensor) continue;

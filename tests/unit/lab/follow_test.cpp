@@ -51,6 +51,22 @@ TEST_CASE("of two dimensions of one size the one changes that the module's numbe
   CHECK(after(op("aten::view", {list({8, 12, 32})}), {8, 12, 4, 8}, {8, 12, 4, 16}, {{4, 4}, {8, 16}}) == "8 12 64");
 }
 
+TEST_CASE("a size that cannot be the module's number stays") {
+  // Pairs of a rotary embedding, in a module with two heads that are three now.
+  CHECK(after(op("aten::view", {list({8, 20, 6, -1, 2})}), {8, 20, 6, 10}, {8, 20, 6, 10}, {{2, 3}}) == "8 20 6 -1 2");
+}
+
+TEST_CASE("a range ends at a number that the module holds") {
+  const auto range = [](std::int64_t end, const Numbers& numbers, const Numbers& sizes = {}) {
+    Operator made{.name = "aten::arange", .overload = {}, .args = {{Whole{.offset = end}}}, .kwargs = {}, .out = {1}};
+    const auto followed = follow(made, {}, {}, {.numbers = numbers, .sizes = sizes});
+    return followed ? std::get<Whole>(made.args[0].is).offset : -1;
+  };
+  CHECK(range(8, {{16, 32}, {8, 16}}) == 16);
+  CHECK(range(20, {{16, 32}, {8, 16}}) == 20);
+  CHECK(range(8, {{8, 16}}, {{8, 8}}) == -1);  // or the length of a sequence
+}
+
 TEST_CASE("a width that is split over several dimensions needs to know which one stays") {
   const Operator heads = op("aten::view", {list({8, 32, 4, 24})});
   const Sizes was{8, 32, 96}, is{8, 32, 192};
@@ -84,6 +100,10 @@ TEST_CASE("parts of a width stay as many; a part that is no whole one is unclear
   CHECK(after(split(96), {8, 32, 288}, {8, 16, 288}) == "96");
   CHECK(after(split(96), {8, 32, 288}, {8, 32, 400}) == "unclear");
   CHECK(after(op("aten::split_with_sizes", {list({96, 192}), dim}), {8, 32, 288}, {8, 32, 384}) == "128 256");
+  // `split(self.width // self.heads, 2)`: twice the heads are twice the parts, which no recorded operator takes.
+  CHECK(after(split(16), {8, 32, 64}, {8, 32, 64}, {{64, 64}, {4, 8}}) == "unclear");
+  CHECK(after(split(16), {8, 32, 64}, {8, 32, 64}, {{64, 64}, {4, 4}}) == "16");
+  CHECK(after(split(64), {8, 32, 192}, {8, 32, 192}, {{64, 64}, {3, 5}}) == "64");  // a model's three layers are no parts
 }
 
 TEST_CASE("what is taken of a table stays as much, of another tensor its part") {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
+#include "annotator/lab/layers/effects/reach.h"
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
@@ -53,9 +55,10 @@ bool is_part(Node node) {
 }
 
 bool is_computed(Node call) {
-  constexpr std::array<std::string_view, 21> kComputed{
-      "isinstance", "int",  "float", "str",  "bool", "len",       "max",      "min",       "sum",       "abs",       "round",
-      "range",      "list", "tuple", "dict", "zip",  "enumerate", "reversed", "math.sqrt", "math.ceil", "math.floor"};
+  constexpr std::array<std::string_view, 25> kComputed{
+      "isinstance", "int",      "float",     "str",       "bool",       "len",           "max",     "min",    "sum",
+      "abs",        "round",    "range",     "list",      "tuple",      "dict",          "zip",     "sorted", "set",
+      "enumerate",  "reversed", "math.sqrt", "math.ceil", "math.floor", "np.fromstring", "np.array"};
   return is_among(kComputed, call.field("function").text());
 }
 
@@ -81,6 +84,34 @@ Building::Building(const Followed& executed, const Followed& edited) : executed_
       return !(package && function) && !(package && node.is("expression_statement"));
     });
   }
+  for (const auto& [path, code] : executed.sources.files) {
+    if (executed.sources.packages.contains(path)) continue;
+    source::walk(code->root(), [&](Node node) {
+      if (node.is("function_definition")) executed_functions_[source::qualified_name(node)].push_back(node);
+      return true;
+    });
+  }
+}
+
+bool Building::is_the_same(const std::string& attribute) const {
+  std::set<std::string> values;
+  bool plain = true;
+  for (const auto* text : {&executed_, &edited_}) {
+    for (const Ref& module : text->interpreter.modules()) {
+      const auto held = std::ranges::find(module->attributes, attribute, [](const auto& one) { return one.first; });
+      if (held == module->attributes.end()) continue;
+      plain = plain && is_plain(*held->second);
+      values.insert(written(*held->second));
+    }
+  }
+  return plain && values.size() == 1;
+}
+
+bool Building::makes_alone(Node function) const {
+  if (!edited_.interpreter.makes(function.id())) return false;
+  const auto found = executed_functions_.find(source::qualified_name(function));
+  if (found == executed_functions_.end()) return false;
+  return std::ranges::all_of(found->second, [&](const Node& one) { return is_outside_step(executed_.sources, one); });
 }
 
 bool Building::built(Node call) const {
@@ -99,8 +130,12 @@ bool Building::is_building(Node node) const {
   } deeper(depth_);
   if (depth_ > kDeepest) return false;
   if (node.is("call")) {
-    if (!is_computed(node) && !built(node)) return false;
-    for (const Node& definition : definitions(node)) {
+    const auto all = definitions(node);
+    const bool computes = !all.empty() && std::ranges::all_of(all, [&](const Node& one) {
+      return one.is("function_definition") && edited_.interpreter.ran(one.id());
+    });
+    if (!is_computed(node) && !built(node) && !computes) return false;
+    for (const Node& definition : all) {
       // A package's function that gives a model may load weights, and check what it is given; it does nothing to the step.
       if (edited_.sources.packages.contains(definition.code->path())) continue;
       if (definition.is("function_definition") && !builds_only(definition.field("body"))) return false;

@@ -29,6 +29,10 @@ class Building {
   bool built(Node call) const;
   // Whether it is a class or function of the project that was followed.
   bool is_own(Node call) const;
+  // Whether all modules that hold something under this name hold one and the same plain value in both texts.
+  bool is_the_same(const std::string& attribute) const;
+  // Whether a function of the project ran for a module that was made, and the recorded step ran none of it.
+  bool makes_alone(Node function) const;
   // Definitions of the project of what is called, in the edited text.
   std::vector<Node> definitions(Node call) const;
   // The `__init__` of a class, or of what it derives from.
@@ -37,6 +41,7 @@ class Building {
  private:
   const Followed &executed_, &edited_;
   std::map<std::string, std::vector<Node>, std::less<>> definitions_;  // functions and classes by their name
+  std::map<std::string, std::vector<Node>> executed_functions_;        // by qualified name
   mutable int depth_ = 0;
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,8 +53,8 @@ bool is_number(Node node) {
 bool is_followed(Node use, bool real, int depth) {
   constexpr std::array<std::string_view, 8> kMethods{"view",      "reshape",  "split",    "expand",
                                                      "new_zeros", "new_ones", "new_full", "new_empty"};
-  constexpr std::array<std::string_view, 6> kFactories{"torch.zeros", "torch.ones",  "torch.rand",
-                                                       "torch.randn", "torch.empty", "torch.full"};
+  constexpr std::array<std::string_view, 7> kFactories{"torch.zeros", "torch.ones", "torch.rand",  "torch.randn",
+                                                       "torch.empty", "torch.full", "torch.arange"};
   constexpr std::array<std::string_view, 6> kWhole{"argument_list", "parenthesized_expression", "unary_operator", "list_splat", "tuple",
                                                    "list"};
   constexpr std::array<std::string_view, 3> kScales{"scale", "scaling", "softmax_scale"};
@@ -113,6 +116,19 @@ bool is_rate(Node use, int depth) {
   return false;
 }
 
+double number_of(Node integer) {
+  return std::strtod(std::string(integer.text()).c_str(), nullptr);
+}
+
+std::optional<bool> holds(std::string_view sign, double one, double other) {
+  if (sign == "==") return one == other;
+  if (sign == "!=") return one != other;
+  if (sign == "<") return one < other;
+  if (sign == "<=") return one <= other;
+  if (sign == ">") return one > other;
+  return sign == ">=" ? std::optional(one >= other) : std::nullopt;
+}
+
 // `x.size()` of a tensor is no use of `self.size`.
 bool is_method_of_other(Node node) {
   const Node call = node.parent();
@@ -124,6 +140,66 @@ bool is_method_of_other(Node node) {
 
 bool is_size(Node use) {
   return is_followed(use, false, 0);
+}
+
+Node function_given(Node use) {
+  const Node list = use.parent(), call = list.parent();
+  if (!list.is("argument_list") || !call.is("call") || !call.field("function").is("identifier")) return {};
+  const auto found = use.code->names().find(std::string(call.field("function").text()));
+  const bool one = found != use.code->names().end() && found->second.size() == 1;
+  return one && found->second[0].kind == source::Binding::Kind::function ? found->second[0].node : Node{};
+}
+
+Node parameter_for(Node use, Node function) {
+  const auto given = use.parent().children(), parameters = function.field("parameters").children();
+  const auto place = static_cast<std::size_t>(std::ranges::find(given, use.id(), [](const Node& one) { return one.id(); }) - given.begin());
+  const bool named = std::ranges::any_of(
+      given, [](const Node& one) { return one.is("keyword_argument") || one.is("list_splat") || one.is("dictionary_splat"); });
+  if (named || place >= parameters.size()) return {};
+  const Node parameter = parameters[place];
+  return parameter.is("identifier") || parameter.children().empty() ? parameter : parameter.children().front();
+}
+
+bool is_size_in_function(Node use, const std::function<bool(Node)>& also) {
+  const Node function = function_given(use), parameter = function ? parameter_for(use, function) : Node{};
+  if (!parameter) return false;
+  std::vector<Node> all;
+  names(function.field("body"), parameter.text(), all);
+  return std::ranges::all_of(all, [&](const Node& one) { return is_size(one) || also(one); });
+}
+
+bool is_compared_alike(Node use, double one, double other) {
+  Node compared = use;
+  double divisor = 0;  // `if width % 2 == 1:`
+  if (const Node rest = use.parent();
+      rest.is("binary_operator") && rest.field("operator").text() == "%" && rest.field("right").is("integer")) {
+    divisor = number_of(rest.field("right"));
+    compared = rest;
+  }
+  const Node comparison = compared.parent();
+  const auto parts = comparison.is("comparison_operator") ? comparison.children() : std::vector<Node>();
+  if (parts.size() != 2 || parts[0].id() != compared.id() || !parts[1].is("integer")) return false;
+  const std::string_view sign = comparison.field("operators").text();
+  const auto of = [&](double whole) { return divisor > 0 ? std::fmod(whole, divisor) : whole; };
+  const auto now = holds(sign, of(one), number_of(parts[1])), then = holds(sign, of(other), number_of(parts[1]));
+  return now && now == then;
+}
+
+bool is_compared_alike(Node use, const Value& was, const Value& is) {
+  const Node comparison = use.parent();
+  const auto parts = comparison.is("comparison_operator") ? comparison.children() : std::vector<Node>();
+  if (parts.size() != 2) return false;
+  const auto in = [&](const Value& module) -> std::optional<bool> {
+    std::vector<double> values;
+    for (const Node& part : parts) {
+      const std::string_view name = part.is("attribute") && part.field("object").text() == "self" ? part.field("attribute").text() : "";
+      const auto held = std::ranges::find(module.attributes, name, [](const auto& one) { return std::string_view(one.first); });
+      if (held == module.attributes.end() || !real_of(*held->second)) return std::nullopt;
+      values.push_back(*real_of(*held->second));
+    }
+    return holds(comparison.field("operators").text(), values[0], values[1]);
+  };
+  return in(was) && in(was) == in(is);
 }
 
 bool is_rate_or_factor(Node use) {

@@ -13,6 +13,15 @@ namespace hotlens::layers {
 bool is_size(Node use);
 // Whether a use of a real number is what a dropout drops, or what a tensor is multiplied with or divided by.
 bool is_rate_or_factor(Node use);
+// The function of the same file that gets it as an argument, and what it is called there; null: there is none.
+Node function_given(Node use);
+Node parameter_for(Node use, Node function);
+// Whether a function of the same file that gets it as an argument uses it as such a size alone. `also`: what else a use may be there.
+bool is_size_in_function(Node use, const std::function<bool(Node)>& also);
+// Whether a comparison with a number that stands there (`if repeats == 1:`) holds for both or for neither.
+bool is_compared_alike(Node use, double one, double other);
+// Whether a comparison of two numbers that the module holds (`self.inputs != self.outputs`) holds for both or for neither.
+bool is_compared_alike(Node use, const Value& was, const Value& is);
 // Where a function reads a name other than as such a size, or such a real number (`real`): what it does with it is not followed. Null:
 // nowhere. `also`: what else a use may be.
 Node other_use(Node node, const std::string& name, bool attribute, bool real = false, const std::function<bool(Node)>& also = {});

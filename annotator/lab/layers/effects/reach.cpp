@@ -166,6 +166,10 @@ void drop_idle_methods(const Followed& text, const std::set<const void*>& idle) 
   }
 }
 
+bool is_outside_step(const Sources& executed, Node function) {
+  return !executed.ran.empty() && !executed.packages.contains(function.code->path()) && !ran(executed, function.field("body"));
+}
+
 bool was_passed_by(const Sources& sources, Node use) {
   const Node function = source::enclosing(use, "function_definition");
   if (!function) return false;

@@ -18,6 +18,9 @@ std::set<const void*> out_of_reach(const Followed& text, const std::set<const vo
 // Takes from classes of packages the methods that the step does not run: what is left says what a layer does.
 void drop_idle_methods(const Followed& text, const std::set<const void*>& idle);
 
+// Whether the step ran no line of a function of the project, of the executed text. False where it is not known which lines it ran.
+bool is_outside_step(const Sources& executed, Node function);
+
 // Whether a statement is part of a function that the step ran from its beginning, and the step passed it by.
 bool was_passed_by(const Sources& sources, Node use);
 

@@ -68,9 +68,36 @@ bool has_decorator(Node definition, std::string_view name) {
 
 // `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
 bool is_of_tensor(Node method) {
-  constexpr std::array<std::string_view, 13> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
-                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t"};
+  constexpr std::array<std::string_view, 14> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
+                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t",    "astype"};
   return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
+}
+
+// `widths.reverse()`: what a constructor makes of the list is compared.
+bool changes_list(Node method) {
+  constexpr std::array<std::string_view, 3> kMethods{"reverse", "append", "sort"};
+  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
+}
+
+// Between which numbers random ones are, `torch.randint(0, words, (8, 32))`: no size.
+bool is_bound_of_random(Node call, Node given) {
+  if (call.field("function").text() != "torch.randint") return false;
+  if (given.is("keyword_argument")) return given.field("name").text() == "low" || given.field("name").text() == "high";
+  std::vector<Node> positional;
+  bool sized = false;
+  for (const Node& one : call.field("arguments").children()) {
+    if (!one.is("keyword_argument")) positional.push_back(one);
+    sized = sized || (one.is("keyword_argument") && one.field("name").text() == "size");
+  }
+  return sized || (!positional.empty() && positional.back().id() != given.id());
+}
+
+bool bounds_random(Node use) {
+  Node given = use;
+  while (given.parent().is("binary_operator") || given.parent().is("parenthesized_expression")) given = given.parent();
+  if (given.parent().is("keyword_argument")) given = given.parent();
+  const Node list = given.parent();
+  return list.is("argument_list") && list.parent().is("call") && is_bound_of_random(list.parent(), given);
 }
 
 }  // namespace
@@ -98,7 +125,13 @@ Node Uses::scope_of(Node node, const std::string& name) const {
 }
 
 void Uses::target(Node node) {
-  if (node.is("attribute")) return add({}, std::string(node.field("attribute").text()), true);
+  if (node.is("attribute") && node.field("attribute").text() == "data" && is_inside_maker(node)) return;  // values: sizes are compared
+  if (node.is("attribute")) {
+    const std::string name(node.field("attribute").text());
+    const bool own = is_inside_maker(node) && node.field("object").text() == "self";
+    if (!own || !building_.is_the_same(name)) add({}, name, true);
+    return;
+  }
   if (node.is("identifier")) {
     const std::string name(node.text());
     const Node around = definition_around(node);
@@ -246,7 +279,7 @@ bool Uses::only_keeps(Node choice) const {
   const auto keeps = [](const Node& statement) {
     const auto parts = statement.children();
     const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment");
-    return statement.is("raise_statement") ||
+    return statement.is("raise_statement") || statement.is("if_statement") ||
            (assigns && parts[0].field("left").is("attribute") && parts[0].field("left").field("object").text() == "self");
   };
   bool all = true;
@@ -257,10 +290,10 @@ bool Uses::only_keeps(Node choice) const {
   return all;
 }
 
-// In a constructor of a layer: what it holds is compared.
+// In a constructor of a layer, or in what constructors alone call: what it makes is compared.
 bool Uses::is_inside_maker(Node node) const {
   const Node function = function_around(node);
-  return function && is_init(function);
+  return function && (is_init(function) || building_.makes_alone(function));
 }
 
 Uses::Why Uses::occurrence(Node node, const Open& open) {
@@ -332,12 +365,15 @@ bool Uses::calls_layer(Node use) const {
 bool Uses::is_compared(Node use) const {
   Node chain = use;
   while (chain.field("object").is("attribute")) chain = chain.field("object");
+  return edited_.sources.packages.contains(use.code->path()) && chain.field("object").text() == "self" && is_in_class_of_module(use);
+}
+
+bool Uses::is_in_class_of_module(Node use) const {
   const Node type = source::enclosing(use, "class_definition");
-  if (!edited_.sources.packages.contains(use.code->path()) || chain.field("object").text() != "self" || !type) return false;
-  return std::ranges::any_of(edited_.interpreter.modules(), [&](const Ref& module) {
-    return module->self->kind == Value::Kind::type &&
-           std::ranges::any_of(edited_.interpreter.order(module->self), [&](const Ref& one) { return one->node.id() == type.id(); });
-  });
+  return type && std::ranges::any_of(edited_.interpreter.modules(), [&](const Ref& module) {
+           return module->self->kind == Value::Kind::type &&
+                  std::ranges::any_of(edited_.interpreter.order(module->self), [&](const Ref& one) { return one->node.id() == type.id(); });
+         });
 }
 
 // `for layer in self.layers[: self.config.depth]`: where it is as many as there are, alignment and comparison of the number say.
@@ -349,7 +385,14 @@ bool Uses::bounds_list(Node use) const {
 
 // In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
 Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
-  const bool known = is_size(use) || calls_layer(use) || bounds_list(use) || is_compared(use) || was_passed_by(edited_.sources, use) ||
+  if (bounds_random(use)) return std::nullopt;
+  const auto compared = [](Node one) {  // of what modules hold both values are known later
+    return one.parent().is("comparison_operator") ||
+           (one.parent().is("binary_operator") && one.parent().parent().is("comparison_operator"));
+  };
+  const bool held = use.is("attribute") && use.field("object").text() == "self" && compared(use) && is_in_class_of_module(use);
+  const bool known = is_size(use) || held || (use.is("attribute") && is_size_in_function(use, compared)) || calls_layer(use) ||
+                     bounds_list(use) || is_compared(use) || was_passed_by(edited_.sources, use) ||
                      (use.is("attribute") && is_rate_or_factor(use));
   return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
 }
@@ -369,6 +412,7 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   const std::string_view text = function.text();
   const auto all = building_.definitions(call);
   if (is_told(text)) return Why{};
+  if (text == "super().__init__" && all.empty() && is_inside_maker(call)) return Why{};  // of a layer of torch.nn
   if (building_.built(call) ||
       (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(source::statement_of(call).id())))) {
     for (const Node& definition : all) give(definition, call, given);
@@ -388,11 +432,13 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
     }
     return Why{};
   }
+  if (is_bound_of_random(call, given)) return Why{};
   if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
   if (!is_inside_maker(call)) return unknown(call, name);
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};
-  if (is_among(kFactories, text) || text.starts_with("torch.")) return std::nullopt;
+  if (is_among(kFactories, text) || text.starts_with("torch.") || text.starts_with("np.") || text.starts_with("numpy."))
+    return std::nullopt;
   return unknown(call, name);
 }
 
@@ -403,7 +449,17 @@ bool Uses::chooses_layers(Node choice, Node condition) const {
          building_.is_building(parts[2]);
 }
 
+// A number of the script's own as a size of what its loop makes: `torch.randn(8, noise, 1, 1)`.
+bool Uses::is_size_in_loop(Node use) const {
+  const Node statement = source::statement_of(use);
+  const bool script = use.code->path() == edited_.sources.script && !function_around(use) && use.is("identifier");
+  return script && (source::enclosing(statement, "for_statement") || source::enclosing(statement, "while_statement")) && is_size(use);
+}
+
 Uses::Why Uses::value(Node node, const std::string& name) {
+  const Node function = function_around(node);
+  const bool method = node.is("attribute") && function && !is_inside_maker(node) && !edited_.interpreter.makes(function.id());
+  if (is_size_in_loop(node) || (method && is_size(node))) return std::nullopt;
   Node child = node;
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();
@@ -413,6 +469,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
       if (is_field_of(child, up, "function")) {
         if (building_.built(up)) return std::nullopt;  // a kind of layer
         if (is_of_tensor(child) && is_inside_maker(up)) continue;
+        if (changes_list(child) && is_inside_maker(up)) return std::nullopt;
         return unknown(up, name);
       }
       Node given = node;
@@ -447,7 +504,8 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      return building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) || only_keeps(whole)
+      const bool makes = whole.is("for_statement") && is_inside_maker(whole) && !edited_.interpreter.forgotten(whole.id());
+      return makes || building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) || only_keeps(whole)
                  ? std::nullopt
                  : unknown(node, name);
     }

@@ -55,6 +55,8 @@ class Uses {
   bool calls_layer(Node use) const;
   bool bounds_list(Node use) const;
   bool is_compared(Node use) const;
+  bool is_in_class_of_module(Node use) const;
+  bool is_size_in_loop(Node use) const;
   Why elsewhere(Node use, const std::string& name) const;
   static Why unknown(Node use, const std::string& name);
   std::optional<Why> in_call(Node call, Node given, const std::string& name);

@@ -274,6 +274,22 @@ bool is_sequence(const Value& module) {
   return module.layer == "Sequential" && (module.self->kind == Kind::external || !method_of(module.self, "forward"));
 }
 
+void add(Alignment& to, Alignment of, const std::string& path) {
+  const auto prefixed = [&](const std::string& below) { return below.empty() ? path : path + "." + below; };
+  for (const auto& [edited, recorded] : of.kept) to.kept[prefixed(edited)] = prefixed(recorded);
+  for (const auto& [edited, other] : of.models) to.models[prefixed(edited)] = prefixed(other);
+  for (const std::string& one : of.order) to.order.push_back(prefixed(one));
+  for (Gap& gap : of.gaps) {
+    gap.holder = prefixed(gap.holder);
+    if (gap.is_forward()) gap.recorded_holder = prefixed(gap.recorded_holder);
+    for (auto* steps : {&gap.removed, &gap.inserted, &gap.before, &gap.after}) {
+      for (Step& step : *steps) step.path = prefixed(step.path);
+    }
+    if (gap.rounds) std::ranges::transform(gap.rounds->entries, gap.rounds->entries.begin(), prefixed);
+    to.gaps.push_back(std::move(gap));
+  }
+}
+
 std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is, const std::function<bool(Node)>& skips) {
   return Aligner(skips).run(was, is);
 }

@@ -66,6 +66,9 @@ struct Alignment {
   std::vector<Gap> gaps;
 };
 
+// Of another model, whose paths begin with `path`.
+void add(Alignment& to, Alignment of, const std::string& path);
+
 // `skips`: uses in the edited text that have no part in the step.
 std::expected<Alignment, Unclear> align(const Ref& was, const Ref& is, const std::function<bool(Node)>& skips);
 

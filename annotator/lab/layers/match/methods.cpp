@@ -31,6 +31,28 @@ void functions(Node node, Functions& to) {
   for (const Node& child : node.children()) functions(child, to);
 }
 
+void names(Node node, std::string_view name, const std::function<void(Node)>& each) {
+  const bool member = node.parent().is("attribute") && node.parent().field("object").id() != node.id();
+  if (node.is("identifier") && node.text() == name && !member) each(node);
+  for (const Node& child : node.children()) names(child, name, each);
+}
+
+// `self.apply_mlp(x, self.bottom)`, whose method only calls what it gets there.
+bool is_only_called(const Ref& type, Node given) {
+  const Node list = given.parent(), call = list.parent();
+  const Node function = list.is("argument_list") && call.is("call") ? call.field("function") : Node{};
+  if (!function.is("attribute") || function.field("object").text() != "self") return false;
+  const Node method = method_of(type, std::string(function.field("attribute").text()));
+  const auto all = list.children(), parameters = method ? method.field("parameters").children() : std::vector<Node>();
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(all, given.id(), [](const Node& one) { return one.id(); }) - all.begin()) + 1;
+  if (place >= parameters.size() || !parameters[place].is("identifier")) return false;
+  bool only = true;
+  names(method.field("body"), parameters[place].text(),
+        [&](Node use) { only = only && use.parent().is("call") && use.parent().field("function").id() == use.id(); });
+  return only;
+}
+
 }  // namespace
 
 Functions functions_of(const Files& files, const std::function<bool(const std::filesystem::path&)>& wanted) {
@@ -73,7 +95,7 @@ std::optional<Node> first_other_call(const Ref& type, const std::string& name, c
   for_each_use(type, name, skips, [&](Node use) {
     const Node call = use.parent();
     const bool called = call && call.is("call") && call.field("function").id() == use.id();
-    if (!called && !other) other = use;
+    if (!called && !is_only_called(type, use) && !other) other = use;
   });
   return other;
 }

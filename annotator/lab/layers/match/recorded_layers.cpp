@@ -52,6 +52,14 @@ bool is_recorded(const Value& layer, const json& attributes) {
   return true;
 }
 
+bool all_recorded(const Modules& modules, const Recorded& recorded) {
+  return std::ranges::all_of(modules, [&](const auto& one) {
+    const auto found = recorded.find(one.first);
+    return found != recorded.end() && found->second->value("class", "") == class_name(*one.second) &&
+           is_recorded(*one.second, found->second->value("attributes", json::object()));
+  });
+}
+
 }  // namespace
 
 Modules flattened(const Ref& root) {
@@ -59,6 +67,10 @@ Modules flattened(const Ref& root) {
   std::set<const Value*> seen;
   flatten(root, "", all, seen);
   return all;
+}
+
+void add_below(Modules& to, const Ref& root, const std::string& path) {
+  for (const auto& [below, module] : flattened(root)) to[below.empty() ? path : path + "." + below] = module;
 }
 
 std::vector<Ref> roots(const Interpreter& followed, const std::string& type) {
@@ -80,16 +92,27 @@ std::optional<std::size_t> recorded_root(const std::vector<Ref>& candidates, con
   std::size_t most = 0;
   for (std::size_t at = 0; at < candidates.size(); ++at) {
     const Modules all = flattened(candidates[at]);
-    const bool same = std::ranges::all_of(all, [&](const auto& one) {
-      const auto found = recorded.find(one.first);
-      return found != recorded.end() && found->second->value("class", "") == class_name(*one.second) &&
-             is_recorded(*one.second, found->second->value("attributes", json::object()));
-    });
-    if (!same || all.size() < most) continue;
+    if (!all_recorded(all, recorded) || all.size() < most) continue;
     best = at;
     most = all.size();
   }
   return best;
+}
+
+std::map<std::string, std::size_t> other_roots(const Interpreter& followed, const Recorded& recorded, const Modules& model) {
+  std::map<std::string, std::size_t> found;
+  for (const auto& [path, row] : recorded) {
+    const std::string type = row->value("class", "");
+    if (path != type || model.contains(path)) continue;
+    const std::vector<Ref> candidates = roots(followed, type);
+    for (std::size_t at = 0; at < candidates.size(); ++at) {
+      Modules all;
+      add_below(all, candidates[at], path);
+      const bool holds = all.size() > 1;  // no loss
+      if (holds && candidates[at] != model.at("") && all_recorded(all, recorded)) found[path] = at;
+    }
+  }
+  return found;
 }
 
 void learn(const Modules& modules, const Recorded& recorded, Heap& heap, std::map<std::string, Ref>& known) {

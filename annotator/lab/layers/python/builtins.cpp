@@ -88,6 +88,62 @@ Ref Interpreter::spaced(const std::vector<Ref>& with) {
   return all;
 }
 
+// `np.fromstring("13-512-64", dtype=int, sep="-")`; null: they are not known.
+Ref Interpreter::numbers_in(const Arguments& given) {
+  const Ref between = named(given, "sep"), type = named(given, "dtype");
+  const bool known = given.positional.size() == 1 && given.positional[0]->kind == Kind::text && between && between->kind == Kind::text;
+  const Ref parts = known && type && type->text == "int" ? of_text(given.positional[0], "split", {between}) : nullptr;
+  if (!parts) return nullptr;
+  for (Ref& part : parts->items) {
+    part = builtin("int", {.positional = {part}}, {});
+    if (!part) return nullptr;
+  }
+  return parts;
+}
+
+// `layers.insert(0, layer)`: those behind it get the next number.
+void Interpreter::insert_layer(const Ref& container, std::int64_t at, const Ref& layer, Node site) {
+  std::vector<Ref> items = *entries(container);
+  const std::int64_t place = std::clamp<std::int64_t>(at < 0 ? at + std::ssize(items) : at, 0, std::ssize(items));
+  items.insert(items.begin() + place, layer);
+  for (std::size_t number = 0; number < items.size(); ++number)
+    set(container, std::to_string(number), items[number], items[number]->kind == Kind::object ? items[number]->node : site);
+}
+
+// What changes a list, or asks it for one of its entries; null: something else, or it is not known.
+Ref Interpreter::of_list(const Ref& self, const std::string& name, const std::vector<Ref>& with) {
+  auto& items = self->items;
+  const auto place = [&](std::size_t at) -> std::optional<std::ptrdiff_t> {
+    if (at >= with.size()) return std::ssize(items) - 1;
+    if (with[at]->kind != Kind::integer) return std::nullopt;
+    return std::clamp<std::int64_t>(with[at]->integer < 0 ? with[at]->integer + std::ssize(items) : with[at]->integer, 0,
+                                    std::ssize(items));
+  };
+  if (name == "reverse" && with.empty()) {
+    std::ranges::reverse(items);
+    return none();
+  }
+  if (name == "append" && with.size() == 1) {
+    items.push_back(with[0]);
+    return none();
+  }
+  if (name == "insert" && with.size() == 2 && place(0)) {
+    items.insert(items.begin() + *place(0), with[1]);
+    return none();
+  }
+  if (name == "pop" && with.size() <= 1 && place(0) && *place(0) >= 0 && *place(0) < std::ssize(items)) {
+    const Ref gone = items[static_cast<std::size_t>(*place(0))];
+    items.erase(items.begin() + *place(0));
+    return gone;
+  }
+  if (name == "copy" && with.empty()) return list_of(items);
+  if (name == "tolist") return self;
+  const auto more = name == "extend" && with.size() == 1 ? entries(with[0]) : std::nullopt;
+  if (!more || !spend(more->size())) return nullptr;
+  items.insert(items.end(), more->begin(), more->end());
+  return none();
+}
+
 Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node site) {
   const auto& with = given.positional;
   const auto whole_at = [&](std::size_t at) { return at < with.size() && with[at]->kind == Kind::integer; };
@@ -134,6 +190,7 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
       spend(static_cast<std::size_t>(with[1]->integer)))
     return list_of(std::vector<Ref>(static_cast<std::size_t>(with[1]->integer), with[0]));
   if (name == "torch.linspace") return spaced(with);
+  if (name == "numpy.fromstring") return numbers_in(given);
   if (name == "type" && with.size() == 1 && with[0]->kind == Kind::object) return with[0]->self;
   if ((name == "dict" || name == "OrderedDict" || name == "collections.OrderedDict") && with.size() <= 1 && given.complete)
     return mapping_of(with.empty() ? nullptr : with[0], given.named);
@@ -148,7 +205,15 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
     }
     return boolean_value(name == "all");
   }
-  if (name == "list" || name == "tuple" || name == "iter" || name == "set") return list_of(*items);
+  if (name == "tuple") return make({.kind = Kind::tuple, .items = *items});
+  constexpr std::array<std::string_view, 6> kLists{"list", "iter", "set", "numpy.array", "numpy.asarray", "frozenset"};
+  if (std::ranges::find(kLists, name) != kLists.end()) return list_of(*items);
+  if (name == "sorted" && with.size() == 1 && given.named.empty() &&
+      std::ranges::all_of(*items, [](const Ref& one) { return real_of(*one).has_value(); })) {
+    Ref all = list_of(*items);
+    std::ranges::stable_sort(all->items, {}, [](const Ref& one) { return *real_of(*one); });
+    return all;
+  }
   if (name == "reversed") return list_of({items->rbegin(), items->rend()});
   if (name == "sum") {
     Ref sum = whole(0);
@@ -325,6 +390,10 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
       fill(self, given, site);
       return self;
     }
+    if (name == "insert" && with.size() == 2 && with[0]->kind == Kind::integer && entries(self)) {
+      insert_layer(self, with[0]->integer, with[1], site);
+      return none();
+    }
     if ((name == "add_module" || name == "register_module" || name == "register_buffer" || name == "register_parameter") &&
         with.size() >= 2 && with[0]->kind == Kind::text) {
       set(self, with[0]->text, with[1], site);
@@ -341,19 +410,10 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
     }
     if (name == "parse_args" && given.positional.empty()) return parse_arguments(self);
   }
-  if (self->kind == Kind::list && !given.positional.empty()) {
-    if (name == "append") {
-      self->items.push_back(given.positional[0]);
-      return none();
-    }
-    const auto more = entries(given.positional[0]);
-    if (name == "extend" && more && spend(more->size())) {
-      self->items.insert(self->items.end(), more->begin(), more->end());
-      return none();
-    }
+  if (self->kind == Kind::list) {
+    if (const Ref known = of_list(self, name, given.positional)) return known;
   }
   if ((self->kind == Kind::real || self->kind == Kind::integer) && name == "item") return self;
-  if (self->kind == Kind::list && name == "tolist") return self;
   if (self->kind == Kind::text) {
     if (const Ref known = of_text(self, name, given.positional)) return known;
   }

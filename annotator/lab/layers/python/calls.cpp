@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "annotator/lab/layers/python/interpreter.h"
 #include "annotator/lab/layers/python/torch_layers.h"
 #include "annotator/lab/layers/python/wording.h"
@@ -8,6 +11,11 @@ namespace {
 using Kind = Value::Kind;
 constexpr std::size_t kMostFacts = 20'000;
 constexpr std::string_view kPartial = "functools.partial";
+
+bool makes_tensor(std::string_view callee) {
+  constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
+  return std::ranges::find(kFactories, callee) != kFactories.end();
+}
 
 }  // namespace
 
@@ -52,7 +60,7 @@ Ref Interpreter::call_expression(Node node, Frame& frame) {
       if (name == "__getitem__" && with.size() == 1) return item_of(self, with[0]);
       if (name == "__setattr__" && with.size() == 2 && with[0]->kind == Kind::text) give_own(self, with[0]->text, with[1], node);
       if (const Ref base = name == "__init__" ? dataclass_after(self->self, frame.owner) : nullptr) fields(self, base, given, node);
-      if (name == "__init__" && !constructor_parameters(self->layer).empty()) self->given = std::move(given);
+      if (name == "__init__" && !is_container(self->layer)) self->given = given;
       if (name == "__init__" && (self->layer == "Sequential" || self->layer == "ModuleList")) fill(self, given, node);
       return none();
     }
@@ -197,7 +205,13 @@ void Interpreter::note(const std::string& callee, const Arguments& given, Node s
   if (constructing_ + making_ != 0 || facts_.size() > kMostFacts || is_told(callee) || is_told("." + callee)) return;
   const auto plain = [](const Ref& value) { return is_plain(*value) || value->kind == Kind::tuple ? written(*value) : std::string("…"); };
   std::string words = callee + "(";
-  for (const Ref& one : given.positional) words += plain(one) + ", ";
+  // Of `torch.randint(words, (8, 32))` its sizes alone. Of what the step makes these follow the numbers that the script holds.
+  const bool random = callee == "torch.randint" && named(given, "size") == nullptr;
+  const bool in_step = makes_tensor(callee) && (source::enclosing(site, "for_statement") || source::enclosing(site, "while_statement"));
+  for (std::size_t at = 0; at < given.positional.size(); ++at) {
+    const bool told = !in_step && (!random || at + 1 == given.positional.size());
+    words += (told ? plain(given.positional[at]) : "…") + ", ";
+  }
   for (const auto& [name, value] : given.named) words += name + "=" + (name == "lr" ? "…" : plain(value)) + ", ";
   facts_.push_back({words + ")", site});
 }
@@ -205,6 +219,7 @@ void Interpreter::note(const std::string& callee, const Arguments& given, Node s
 Ref Interpreter::make_external(const Ref& callee, Arguments given, Node site) {
   const std::string& name = callee->text;
   if (Ref known = builtin(name, given, site)) return known;
+  if (Ref tensor = of_tensors(name, given, site)) return tensor;
   if (!given.complete) return unknown(written_call(name, given));
   if ((name == "copy.deepcopy" || name == "deepcopy") && given.positional.size() == 1 && given.positional[0]->kind == Kind::object)
     return deep_copy(given.positional[0]);

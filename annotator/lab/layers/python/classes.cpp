@@ -65,6 +65,7 @@ Ref Interpreter::own_attribute(const Ref& object, const std::string& name) {
     if (name == "__dict__") return mapping_of(nullptr, object->attributes);
   }
   if (object->kind == Kind::unknown) return unknown(object->text + "." + name);
+  if (object->kind == Kind::list && name == "size") return whole(std::ssize(object->items));  // an array of numpy's
   return make({.kind = Kind::method, .text = name, .self = object});
 }
 

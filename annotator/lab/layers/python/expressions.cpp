@@ -221,9 +221,10 @@ Ref Interpreter::binary(std::string_view op, const Ref& left, const Ref& right) 
     sum->items.insert(sum->items.end(), right->items.begin(), right->items.end());
     return sum;
   }
-  if (op == "*" && left->kind == Kind::list && right->kind == Kind::integer && right->integer < 10'000) {
+  const bool several = left->kind == Kind::list || left->kind == Kind::tuple;
+  if (op == "*" && several && right->kind == Kind::integer && right->integer < 10'000) {
     if (!spend(left->items.size() * static_cast<std::size_t>(std::max<std::int64_t>(right->integer, 0)))) return words();
-    Ref all = list_of({});
+    Ref all = make({.kind = left->kind});
     for (std::int64_t at = 0; at < right->integer; ++at) all->items.insert(all->items.end(), left->items.begin(), left->items.end());
     return all;
   }
@@ -334,26 +335,32 @@ std::optional<std::vector<Ref>> Interpreter::entries(const Ref& iterable) {
   return all;
 }
 
+// Of `begin:end`, within `size`; nullopt: they are not known, or it takes each second one.
+std::optional<std::pair<std::int64_t, std::int64_t>> Interpreter::bounds_of(Node slice, std::int64_t size, Frame& frame) {
+  const std::string_view text = slice.text();
+  const auto parts = slice.children();
+  if (std::ranges::count(text, ':') != 1 || parts.size() > 2) return std::nullopt;
+  std::int64_t begin = 0, end = size;
+  for (const Node& part : parts) {
+    const Ref bound = expression(part, frame);
+    if (bound->kind != Kind::integer) return std::nullopt;
+    const bool first = ts_node_start_byte(part.node) - ts_node_start_byte(slice.node) <= text.find(':');
+    (first ? begin : end) = std::clamp<std::int64_t>(bound->integer < 0 ? bound->integer + size : bound->integer, 0, size);
+  }
+  return std::pair(begin, end);
+}
+
 Ref Interpreter::subscript(Node node, Frame& frame) {
   const Ref object = expression(node.field("value"), frame);
   const Node at = node.field("subscript");
   const auto items = object->kind == Kind::mapping ? std::nullopt : entries(object);
   const auto words = [&](const std::string& key) { return unknown(written(*object) + "[" + key + "]"); };
+  if (const Ref part = part_of_tensor(object, node, frame)) return part;
   if (at.is("slice")) {
-    if (!items) return words(std::string(at.text()));
-    const std::string_view text = at.text();
-    const auto parts = at.children();
-    if (std::ranges::count(text, ':') != 1 || parts.size() > 2) return words(std::string(text));
-    std::int64_t begin = 0, end = std::ssize(*items);
-    for (const Node& part : parts) {
-      const Ref bound = expression(part, frame);
-      if (bound->kind != Kind::integer) return words(written(*bound));
-      const bool first = ts_node_start_byte(part.node) - ts_node_start_byte(at.node) <= text.find(':');
-      (first ? begin : end) =
-          std::clamp<std::int64_t>(bound->integer < 0 ? bound->integer + std::ssize(*items) : bound->integer, 0, std::ssize(*items));
-    }
+    const auto bounds = items ? bounds_of(at, std::ssize(*items), frame) : std::nullopt;
+    if (!bounds) return words(std::string(at.text()));
     Ref some = make({.kind = object->kind == Kind::tuple ? Kind::tuple : Kind::list});
-    for (std::int64_t one = begin; one < end; ++one) some->items.push_back((*items)[static_cast<std::size_t>(one)]);
+    for (std::int64_t one = bounds->first; one < bounds->second; ++one) some->items.push_back((*items)[static_cast<std::size_t>(one)]);
     return some;
   }
   const Ref key = expression(at, frame);

@@ -123,6 +123,9 @@ class Interpreter {
   Ref make_external(const Ref& callee, Arguments given, Node site);
   Ref builtin(const std::string& name, const Arguments& given, Node site);
   Ref spaced(const std::vector<Ref>& with);
+  Ref numbers_in(const Arguments& given);
+  Ref of_list(const Ref& self, const std::string& name, const std::vector<Ref>& with);
+  void insert_layer(const Ref& container, std::int64_t at, const Ref& layer, Node site);
   Ref of_objects(const std::string& name, const std::vector<Ref>& with, Node site);
   Ref method(const Ref& self, const std::string& name, const Arguments& given, Node site);
   Ref mapping_of(const Ref& from, const std::vector<std::pair<std::string, Ref>>& named);
@@ -150,6 +153,9 @@ class Interpreter {
   Ref deep_copy(const Ref& module, int depth = 0);
   Ref of_shape(const std::vector<std::int64_t>& shape, Node site);
   Ref combined(const Ref& left, const Ref& right);
+  Ref of_tensors(const std::string& name, const Arguments& given, Node site);
+  Ref part_of_tensor(const Ref& tensor, Node subscript, Frame& frame);
+  std::optional<std::pair<std::int64_t, std::int64_t>> bounds_of(Node slice, std::int64_t size, Frame& frame);
   Ref reshaped(const Ref& tensor, const std::string& name, const Arguments& given);
 
   // Values.

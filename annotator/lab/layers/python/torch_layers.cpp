@@ -145,7 +145,8 @@ bool is_container(std::string_view layer) {
 
 // torch.zeros(1, 1, 96), torch.randn((n, 4)), torch.empty(size=…).
 std::optional<Shape> made_shape(const Value& made) {
-  constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
+  constexpr std::array<std::string_view, 7> kFactories{"torch.zeros", "torch.ones",   "torch.randn",      "torch.rand",
+                                                       "torch.empty", "torch.Tensor", "torch.FloatTensor"};
   const bool triangle = made.kind == Kind::object && made.self && (made.self->text == "torch.tril" || made.self->text == "torch.triu");
   if (triangle && !made.given.positional.empty()) return made_shape(*made.given.positional[0]);
   if (made.kind == Kind::object && made.self && made.self->text == "torch.arange") return counted(made.given.positional);

@@ -10,6 +10,16 @@ namespace {
 
 using Kind = Value::Kind;
 
+std::optional<Shape> broadcast(const Shape& one, const Shape& other) {
+  Shape all(std::max(one.size(), other.size()), 1);
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const auto size = [&](const Shape& of) { return at + of.size() < all.size() ? 1 : of[at + of.size() - all.size()]; };
+    if (size(one) != size(other) && size(one) != 1 && size(other) != 1) return std::nullopt;
+    all[at] = size(one) == 1 ? size(other) : size(one);
+  }
+  return all;
+}
+
 }  // namespace
 
 Ref Interpreter::part(const std::string& name, Arguments given, Node site) {
@@ -95,7 +105,9 @@ Ref Interpreter::deep_copy(const Ref& module, int depth) {
 Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Arguments& given) {
   auto shape = made_shape(*tensor);
   if (!shape) return nullptr;
-  constexpr std::array<std::string_view, 9> kThemselves{"float", "clone", "contiguous", "detach", "double", "to", "long", "cpu", "cuda"};
+  constexpr std::array<std::string_view, 18> kThemselves{"float", "clone", "contiguous", "detach", "double", "to",
+                                                         "long",  "cpu",   "cuda",       "cos",    "sin",    "exp",
+                                                         "log",   "sqrt",  "abs",        "pow",    "rsqrt",  "reciprocal"};
   const bool in_place = name.ends_with('_') && !name.starts_with('_');  // `.normal_(std=0.02)`
   if (in_place || std::ranges::find(kThemselves, name) != kThemselves.end()) return tensor;
   std::vector<std::int64_t> places;
@@ -135,12 +147,56 @@ Ref Interpreter::of_shape(const std::vector<std::int64_t>& shape, Node site) {
   return made;
 }
 
-// `1.0 / base ** (torch.arange(0, 64, 2) / 64)`: a tensor and a number, or two of one shape. Null: it is no such arithmetic.
+// `1.0 / base ** (torch.arange(0, 64, 2) / 64)`: a tensor and a number, or two tensors. Null: it is no such arithmetic.
 Ref Interpreter::combined(const Ref& left, const Ref& right) {
   const auto one = made_shape(*left), other = made_shape(*right);
-  const bool left_number = real_of(*left).has_value(), right_number = real_of(*right).has_value();
-  if (one && (right_number || (other && *one == *other))) return of_shape(*one, left->node);
-  return other && left_number ? of_shape(*other, right->node) : nullptr;
+  if (one && real_of(*right)) return of_shape(*one, left->node);
+  if (other && real_of(*left)) return of_shape(*other, right->node);
+  const auto both = one && other ? broadcast(*one, *other) : std::nullopt;
+  return both ? of_shape(*both, left->node) : nullptr;
+}
+
+// What torch's functions make in a constructor of tensors whose shapes are known. Null: it is no such call.
+Ref Interpreter::of_tensors(const std::string& name, const Arguments& given, Node site) {
+  if (constructing_ == 0 || !name.starts_with("torch.")) return nullptr;
+  constexpr std::array<std::string_view, 9> kEach{"cos", "sin", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh"};
+  constexpr std::array<std::string_view, 4> kLike{"zeros_like", "ones_like", "rand_like", "randn_like"};
+  const std::string last = name.substr(std::string_view("torch.").size());
+  const auto& with = given.positional;
+  const auto shape = with.empty() ? std::nullopt : made_shape(*with[0]);
+  if (!shape) return nullptr;
+  const auto second = with.size() > 1 ? made_shape(*with[1]) : std::nullopt;
+  if (std::ranges::find(kEach, last) != kEach.end() || std::ranges::find(kLike, last) != kLike.end()) return of_shape(*shape, site);
+  if (last == "polar" && second && *second == *shape) return of_shape(*shape, site);
+  if (last == "outer" && second && shape->size() == 1 && second->size() == 1) return of_shape({(*shape)[0], (*second)[0]}, site);
+  return nullptr;
+}
+
+// `table[: n // 2]`, `table[:, None]`: null where it is no tensor of a known shape, or no such part.
+Ref Interpreter::part_of_tensor(const Ref& tensor, Node subscript, Frame& frame) {
+  const auto shape = made_shape(*tensor);
+  if (!shape) return nullptr;
+  std::vector<std::int64_t> now;
+  std::size_t at = 0;
+  auto parts = subscript.children();
+  parts.erase(parts.begin());  // the tensor
+  for (const Node& part : parts) {
+    if (part.is("none")) {
+      now.push_back(1);
+      continue;
+    }
+    if (at >= shape->size()) return nullptr;
+    const std::int64_t size = (*shape)[at++];
+    if (!part.is("slice")) {
+      if (expression(part, frame)->kind != Kind::integer) return nullptr;
+      continue;
+    }
+    const auto bounds = bounds_of(part, size, frame);
+    if (!bounds) return nullptr;
+    now.push_back(std::max<std::int64_t>(bounds->second - bounds->first, 0));
+  }
+  now.insert(now.end(), shape->begin() + static_cast<std::ptrdiff_t>(at), shape->end());
+  return of_shape(now, subscript);
 }
 
 }  // namespace hotlens::layers

@@ -99,7 +99,7 @@ class Operands:
         return made
 
     def filled(self, tensor: Any, operators: list[Operator]) -> None:
-        """`torch.tensor([0, 2])`: memory was made and filled without an operator. What may be an index comes to be here, with its values."""
+        """`torch.tensor([0, 2])`: its memory was filled without an operator. What may be an index comes to be here, with its values."""
         known = self._tensors.of(tensor)
         if known is None or not known.made or not operators or operators[-1].out != known.number:
             return
