@@ -6,6 +6,7 @@
 #include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/carried.h"
+#include "annotator/lab/structure/gathered.h"
 #include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"
 #include "annotator/lab/structure/locate.h"
@@ -40,7 +41,7 @@ class Restructuring {
     std::set<const Gap*> closed;
     for (const Gap& gap : gaps) {
       if (closed.contains(&gap)) continue;
-      auto why = gap.rounds ? close_loop(lists_of(gap, gaps, closed)) : close(gap);
+      auto why = gap.rounds ? close_loop(lists_of(gap, gaps, closed)) : gap.gathered ? close_gathered(gap) : close(gap);
       if (why) return std::unexpected(*why);
     }
     for (const Gap& gap : gaps) {
@@ -128,23 +129,57 @@ class Restructuring {
     return lists;
   }
 
-  // Entries that stand where others stood are called as those were; then come and go the rounds of all lists.
+  // Entries that stand where others stood are called as those were.
+  std::optional<Unclear> exchange(Gap& list) {
+    const std::size_t both = std::min(list.removed.size(), list.inserted.size());
+    for (std::size_t place = 0; place < both; ++place) {
+      const Step &was = list.removed[place], &is = list.inserted[place];
+      if (auto why = close({.holder = list.holder, .sequence = true, .removed = {was}, .inserted = {is}, .before = {}, .after = {}}))
+        return why;
+      if (list.rounds) std::ranges::replace(list.rounds->entries, was.path, kNew + is.path);
+    }
+    if (both > 0) list.before.insert(list.before.begin(), {.path = kNew + list.inserted[both - 1].path});
+    list.removed.erase(list.removed.begin(), list.removed.begin() + at(both));
+    list.inserted.erase(list.inserted.begin(), list.inserted.begin() + at(both));
+    for (const Step& step : list.inserted) {
+      if (auto why = insertion_.add_tensors(step.path)) return why;
+    }
+    return std::nullopt;
+  }
+
+  // Entries of a list come and go beside each other.
+  std::optional<Unclear> close_gathered(Gap list) {
+    if (auto why = exchange(list)) return why;
+    for (const Step& step : list.removed) {
+      const auto calls = lab::calls_of(draft_.program, step.path);
+      for (std::size_t number = calls.size(); number-- > 0;) {
+        const auto done = lab::remove_gathered(draft_, calls[number]);
+        if (!done) return unclear(list, done.error(), &calls[number]);
+      }
+    }
+    if (list.inserted.empty()) return std::nullopt;
+    if (list.before.empty()) return unclear(list, "what is done with the first of them is not known");
+    for (auto step = list.inserted.rbegin(); step != list.inserted.rend(); ++step) {
+      const auto calls = lab::calls_of(draft_.program, list.before.front().path);
+      for (std::size_t number = calls.size(); number-- > 0;) {
+        const Call beside = calls[number];
+        const auto flow = lab::through(draft_, beside);
+        if (!flow) return unclear(list, "the layer beside it " + flow.error(), &beside);
+        auto made = insertion_.call(step->path, flow->in, Operator(draft_.program.operators[beside.begin]), number);
+        if (!made) return made.error();
+        const auto done = lab::insert_gathered(draft_, beside, std::move(*made));
+        if (!done) return unclear(list, done.error(), &beside);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Rounds of all lists of a loop come and go.
   std::optional<Unclear> close_loop(std::vector<Gap> lists) {
     for (Gap& list : lists) {
-      const std::size_t both = std::min(list.removed.size(), list.inserted.size());
-      if (both > 0 && list.rounds->layers.size() > 1) return unclear(list, "its parts are called at several places of a loop");
-      for (std::size_t place = 0; place < both; ++place) {
-        const Step &was = list.removed[place], &is = list.inserted[place];
-        if (auto why = close({.holder = list.holder, .sequence = true, .removed = {was}, .inserted = {is}, .before = {}, .after = {}}))
-          return why;
-        std::ranges::replace(list.rounds->entries, was.path, kNew + is.path);
-      }
-      if (both > 0) list.before.insert(list.before.begin(), {.path = kNew + list.inserted[both - 1].path});
-      list.removed.erase(list.removed.begin(), list.removed.begin() + at(both));
-      list.inserted.erase(list.inserted.begin(), list.inserted.begin() + at(both));
-      for (const Step& step : list.inserted) {
-        if (auto why = insertion_.add_tensors(step.path)) return why;
-      }
+      const bool both = !list.removed.empty() && !list.inserted.empty();
+      if (both && list.rounds->layers.size() > 1) return unclear(list, "its parts are called at several places of a loop");
+      if (auto why = exchange(list)) return why;
     }
     std::erase_if(lists, [](const Gap& list) { return list.removed.empty() && list.inserted.empty(); });
     return edit_loop(draft_, insertion_, changes_, lists);

@@ -310,8 +310,52 @@ tensors = lambda n: (torch.randn(n, 12, 3), torch.randint(10, (n,)))
 """
 )
 
+# Lists whose entries take the same: heads that are written out, experts that are weighed, branches with a name for their results.
+SIDE_BY_SIDE = LOOP.format(
+    model="""
+width, heads, experts = 24, 3, 3
+class Head(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(width, size, bias=False) for _ in range(3))
+        self.register_buffer("past", torch.tril(torch.ones(20, 20)))
+    def forward(self, x):
+        T = x.shape[1]
+        w = (self.q(x) @ self.k(x).transpose(1, 2)).masked_fill(self.past[:T, :T] == 0, float("-inf"))
+        return w.softmax(-1) @ self.v(x)
+class Heads(nn.Module):
+    def __init__(self, count, size):
+        super().__init__()
+        self.heads, self.out = nn.ModuleList([Head(size) for _ in range(count)]), nn.Linear(count * size, width)
+    def forward(self, x):
+        return self.out(torch.cat([head(x) for head in self.heads], dim=-1))
+class Experts(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.choice = nn.Linear(width, count)
+        self.experts = nn.ModuleList([
+            nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width)) for _ in range(count)])
+    def forward(self, x):
+        given = [expert(x) for expert in self.experts]
+        return (self.choice(x).softmax(-1).unsqueeze(-1) * torch.stack(given, dim=-2)).sum(-2)
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.heads, self.experts = nn.Embedding(50, width), Heads(heads, width // heads), Experts(experts)
+        self.out = nn.Linear(width, 10)
+    def forward(self, x):
+        x = self.embed(x)
+        x = x + self.heads(x)
+        return self.out((x + self.experts(x)).mean(1))
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randint(50, (n, 16)), torch.randint(10, (n,)))
+"""
+)
+
 SCRIPTS = {
     "gan": GAN, "coder": AUTOENCODER, "diffusion": DIFFUSION, "rotary": ROTARY, "table": TABLE, "clicks": CLICKS, "sets": SETS,
+    "beside": SIDE_BY_SIDE,
 }  # fmt: skip
 
 
@@ -342,6 +386,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("clicks", '"5-24-8"', '"5-24-24-8"', "Linear(24, 24) added"),
         ("clicks", '"40-30"', '"80-30"', "EmbeddingBag(40 → 80, 8)"),
         ("sets", "seeds=6", "seeds=9", "Model.seeds"),
+        ("beside", "24, 3, 3", "24, 4, 3", "Head() added"),
+        ("beside", "24, 3, 3", "24, 2, 3", "Head() removed"),
+        ("beside", "24, 3, 3", "24, 3, 5", "Sequential() added"),
+        ("beside", "24, 3, 3", "24, 3, 2", "Sequential() removed"),
     ],
 )  # fmt: skip
 def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:

@@ -207,6 +207,8 @@ bool is_rate_or_factor(Node use) {
 }
 
 Node other_use(Node node, const std::string& name, bool attribute, bool real, const std::function<bool(Node)>& also) {
+  if (!attribute && node.is("attribute")) return other_use(node.field("object"), name, attribute, real, also);
+  if (!attribute && node.is("keyword_argument")) return other_use(node.field("value"), name, attribute, real, also);
   if (attribute && is_method_of_other(node)) return other_use(node.field("object"), name, attribute, real, also);
   const bool mentions =
       attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;

@@ -108,6 +108,10 @@ class Aligner {
     const ListUse use = use_of_list(holder, name, skips_);
     if (use.kind == ListUse::Kind::other) return refuse_use(holder, name, now, use.at);
     if (use.kind == ListUse::Kind::hands_on) return;
+    if (use.kind == ListUse::Kind::gathered) {
+      for (Gap& gap : all_.gaps) gap.gathered = gap.gathered || (gap.holder == now && gap.sequence && !gap.is_forward());
+      return;
+    }
     Rounds rounds{.loop = use.at.id(), .entries = {}, .layers = {}};
     for (const auto& [entry, layer] : before) rounds.entries.push_back(below(old, entry));
     const bool lists = !before.empty() && std::ranges::all_of(before, [](const auto& one) { return one.second->layer == "ModuleList"; });

@@ -55,7 +55,8 @@ struct Gap {
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
   std::optional<Rounds> rounds = {};
-  bool rebinds = false;  // what is inserted before `after` is what everything after it takes
+  bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
+  bool rebinds = false;   // what is inserted before `after` is what everything after it takes
   bool is_forward() const { return at.line >= 0; }
 };
 

@@ -136,6 +136,16 @@ std::optional<Node> round_of(Node use, const Ref& module, std::int64_t count) {
   return Node{};
 }
 
+// `torch.cat([head(x) for head in self.heads], -1)`, also where the list has a name first.
+bool is_gathered(Node use) {
+  const Node clause = use.parent(), all = clause.parent();
+  const bool list = all.is("list_comprehension") || all.is("generator_expression");
+  if (!clause.is("for_in_clause") || clause.field("right").id() != use.id() || !list || all.children().size() != 2) return false;
+  const Node entry = clause.field("left"), call = all.field("body");
+  return entry.is("identifier") && call.is("call") && call.field("function").text() == entry.text() &&
+         !has_identifier(call.field("arguments"), entry.text()) && !takes_away(call.text());
+}
+
 bool is_handed_on(Node use) {
   const Node loop = source::enclosing(use, "for_statement");
   const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text()) : std::string();
@@ -157,18 +167,20 @@ ListUse use_of_list(const Ref& module, const std::string& name, const Skips& ski
                                  : std::ranges::count_if(held->second->attributes, [](const auto& one) { return is_module(one.second); });
   ListUse rounds{.kind = ListUse::Kind::rounds, .at = {}};
   std::optional<Node> use;
-  bool all_hand_on = true;
+  bool all_hand_on = true, all_gathered = true;
   for_each_use(module->self, name, skips, [&](Node one) {
     use = one;
     const Node above = one.parent();
     rounds.last_apart = rounds.last_apart || (above.is("subscript") && above.field("subscript").text() == "-1");
     all_hand_on = all_hand_on && is_handed_on(one);
+    all_gathered = all_gathered && is_gathered(one);
     const auto loop = round_of(one, module, count);
     if (!loop || rounds.kind == ListUse::Kind::other) return;
     if (!rounds.at) rounds.at = *loop;
     if (!*loop || loop->id() != rounds.at.id() || !is_the_same_each_time(*loop, skips)) rounds = {.kind = ListUse::Kind::other, .at = one};
   });
   if (use && all_hand_on) return {};
+  if (use && all_gathered) return {.kind = ListUse::Kind::gathered, .at = *use};
   if (use && rounds.kind == ListUse::Kind::rounds && !rounds.at) return {.kind = ListUse::Kind::other, .at = *use};
   return rounds;
 }

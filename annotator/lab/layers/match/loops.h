@@ -11,6 +11,7 @@ struct ListUse {
   enum class Kind : std::uint8_t {
     hands_on,  // `for layer in self.name: x = layer(x, …)`, also with `enumerate` or an index
     rounds,    // a loop that calls each entry and does the same with each
+    gathered,  // `[layer(x) for layer in self.name]`: all take the same, and what they give is taken together
     other
   };
   Kind kind = Kind::hands_on;
