@@ -7,9 +7,9 @@
 namespace hotlens::lab {
 namespace {
 
-constexpr const char* kOther = "what it gives is not taken together with what the others give";
+constexpr const char* kNotTogether = "what it gives is not taken together with what the others give";
 
-std::ptrdiff_t at(std::size_t place) {
+std::ptrdiff_t offset(std::size_t place) {
   return static_cast<std::ptrdiff_t>(place);
 }
 
@@ -35,10 +35,10 @@ std::expected<Gatherer, std::string> gatherer_of(Draft& draft, const Call& call)
   auto& operators = draft.program.operators;
   for (std::size_t place = call.end; place < operators.size(); ++place) {
     if (operators[place].kind == OperatorKind::free || !uses(operators[place], found.given)) continue;
-    if (found.place != 0) return std::unexpected(kOther);
+    if (found.place != 0) return std::unexpected(kNotTogether);
     found.place = place;
   }
-  if (found.place == 0 || list_with(operators[found.place], found.given) == nullptr) return std::unexpected(kOther);
+  if (found.place == 0 || list_with(operators[found.place], found.given) == nullptr) return std::unexpected(kNotTogether);
   return found;
 }
 
@@ -51,9 +51,9 @@ std::expected<void, std::string> remove_gathered(Draft& draft, const Call& call)
   Values& list = *list_with(operators[gatherer->place], gatherer->given);
   if (list.size() < 2) return std::unexpected("what is done without any is not known");
   std::erase(list, Value{TensorRef{gatherer->given}});
-  const auto end = std::remove_if(operators.begin() + at(call.begin), operators.begin() + at(call.end),
+  const auto end = std::remove_if(operators.begin() + offset(call.begin), operators.begin() + offset(call.end),
                                   [](const Operator& op) { return op.kind != OperatorKind::free; });
-  operators.erase(end, operators.begin() + at(call.end));
+  operators.erase(end, operators.begin() + offset(call.end));
   return {};
 }
 
@@ -65,7 +65,7 @@ std::expected<void, std::string> insert_gathered(Draft& draft, const Call& besid
   list.insert(std::ranges::find(list, Value{TensorRef{gatherer->given}}) + 1, Value{TensorRef{made.out}});
   draft.made.insert(made.out);
   draft.goes_with[made.out] = gatherer->given;
-  operators.insert(operators.begin() + at(after_releases(draft.program, beside.end)), made.operators.begin(), made.operators.end());
+  operators.insert(operators.begin() + offset(after_releases(draft.program, beside.end)), made.operators.begin(), made.operators.end());
   return {};
 }
 
