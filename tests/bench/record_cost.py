@@ -1,8 +1,8 @@
 """What recording the program of a step costs, in map steps: the steps that are made for it, above plain ones, and reading and writing it.
 
-    HOTLENS_TEST_PYTHON=... python tests/bench/record_cost.py [--models resnet,gpt,dlrm] [--runs 3] [--profile]
+    HOTLENS_TEST_PYTHON=... python tests/bench/record_cost.py [--models resnet,gpt,dlrm] [--batch 8] [--runs 3] [--profile]
 
-Models of predict_models.py at batch size 8, with one thread. The recorder runs in a process of its own with clocks around its parts; shown
+Models of predict_models.py, with one thread. The recorder runs in a process of its own with clocks around its parts; shown
 are medians of the runs, in milliseconds of the processor, which other processes disturb less than those of the wall. With --profile a
 profile of Python's functions in the recorded step is printed, whose times are too long by what it takes itself.
 """
@@ -28,7 +28,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 RECORDER = HERE.parents[1] / "annotator" / "recorder"
 PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
-MODELS, BATCH, STEPS, SHOWN = HERE / "predict_models.py", "8", "5", 30
+MODELS, STEPS, SHOWN = HERE / "predict_models.py", "5", 30
 # What the recorder calls, and what it is called here.
 READING, WRITING = (
     ("bundle.result", "measured_memory", "memory read"),
@@ -99,10 +99,10 @@ def record_here(out: str, profiled: bool, command: list[str]) -> None:
             pstats.Stats(clocks.profile, stream=sys.stderr).sort_stats("tottime").print_stats(SHOWN)
 
 
-def parts_of(model: str, profiled: bool) -> dict[str, float]:
+def parts_of(model: str, batch: int, profiled: bool) -> dict[str, float]:
     """Milliseconds."""
     with tempfile.TemporaryDirectory() as out:
-        command = [PYTHON, __file__, "--inside", out, *(["--profile"] if profiled else []), "--", str(MODELS), model, BATCH]
+        command = [PYTHON, __file__, "--inside", out, *(["--profile"] if profiled else []), "--", str(MODELS), model, str(batch)]
         done = subprocess.run(command, cwd=out, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         if done.returncode != 0:
             raise SystemExit(done.stderr)
@@ -120,6 +120,7 @@ def cost(parts: dict[str, float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="resnet,gpt,dlrm")
+    parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
@@ -129,7 +130,7 @@ def main() -> None:
         return record_here(options.inside, options.profile, options.command)
     print(f"{'ms':8} {PLAIN:>10} {MAP:>10} {' '.join(f'{name:>13}' for name in PARTS)} {'in map steps':>13}")
     for model in options.models.split(","):
-        runs = [parts_of(model, options.profile) for _ in range(options.runs)]
+        runs = [parts_of(model, options.batch, options.profile) for _ in range(options.runs)]
         middle = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
         steps = statistics.median(cost(run) / run[MAP] for run in runs)
         row = " ".join(f"{middle[name]:13.1f}" for name in PARTS)
