@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "annotator/lab/layers/python/wording.h"
+
 namespace hotlens::layers {
 namespace {
 
@@ -200,6 +202,37 @@ bool is_compared_alike(Node use, const Value& was, const Value& is) {
     return holds(comparison.field("operators").text(), values[0], values[1]);
   };
   return in(was) && in(was) == in(is);
+}
+
+bool is_of_tensor(Node method) {
+  constexpr std::array<std::string_view, 14> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
+                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t",    "astype"};
+  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
+}
+
+bool changes_list(Node method) {
+  constexpr std::array<std::string_view, 3> kMethods{"reverse", "append", "sort"};
+  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
+}
+
+bool is_bound_of_random(Node call, Node given) {
+  if (call.field("function").text() != "torch.randint") return false;
+  if (given.is("keyword_argument")) return given.field("name").text() == "low" || given.field("name").text() == "high";
+  std::vector<Node> positional;
+  bool sized = false;
+  for (const Node& one : call.field("arguments").children()) {
+    if (!one.is("keyword_argument")) positional.push_back(one);
+    sized = sized || (one.is("keyword_argument") && one.field("name").text() == "size");
+  }
+  return sized || (!positional.empty() && positional.back().id() != given.id());
+}
+
+bool bounds_random(Node use) {
+  Node given = use;
+  while (given.parent().is("binary_operator") || given.parent().is("parenthesized_expression")) given = given.parent();
+  if (given.parent().is("keyword_argument")) given = given.parent();
+  const Node list = given.parent();
+  return list.is("argument_list") && list.parent().is("call") && is_bound_of_random(list.parent(), given);
 }
 
 bool is_rate_or_factor(Node use) {

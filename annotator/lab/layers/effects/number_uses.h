@@ -11,6 +11,13 @@ namespace hotlens::layers {
 // Whether a use is, alone or in arithmetic, a size that the replay follows: of `view`, `reshape`, `split` and `expand`, of a tensor that is
 // made (`torch.zeros(n, self.hidden)`, `x.new_zeros(…)`).
 bool is_size(Node use);
+// `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
+bool is_of_tensor(Node method);
+// `widths.reverse()`: what a constructor makes of the list is compared.
+bool changes_list(Node method);
+// Between which numbers random ones are, `torch.randint(0, words, (8, 32))`: no size. Of an argument of a call, and of a use.
+bool is_bound_of_random(Node call, Node given);
+bool bounds_random(Node use);
 // Whether a use of a real number is what a dropout drops, or what a tensor is multiplied with or divided by.
 bool is_rate_or_factor(Node use);
 // The function of the same file that gets it as an argument, and what it is called there; null: there is none.

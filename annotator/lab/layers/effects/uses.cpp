@@ -66,40 +66,6 @@ bool has_decorator(Node definition, std::string_view name) {
   return text.substr(0, text.find(definition.text())).find(name) != std::string_view::npos;
 }
 
-// `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
-bool is_of_tensor(Node method) {
-  constexpr std::array<std::string_view, 14> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
-                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t",    "astype"};
-  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
-}
-
-// `widths.reverse()`: what a constructor makes of the list is compared.
-bool changes_list(Node method) {
-  constexpr std::array<std::string_view, 3> kMethods{"reverse", "append", "sort"};
-  return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
-}
-
-// Between which numbers random ones are, `torch.randint(0, words, (8, 32))`: no size.
-bool is_bound_of_random(Node call, Node given) {
-  if (call.field("function").text() != "torch.randint") return false;
-  if (given.is("keyword_argument")) return given.field("name").text() == "low" || given.field("name").text() == "high";
-  std::vector<Node> positional;
-  bool sized = false;
-  for (const Node& one : call.field("arguments").children()) {
-    if (!one.is("keyword_argument")) positional.push_back(one);
-    sized = sized || (one.is("keyword_argument") && one.field("name").text() == "size");
-  }
-  return sized || (!positional.empty() && positional.back().id() != given.id());
-}
-
-bool bounds_random(Node use) {
-  Node given = use;
-  while (given.parent().is("binary_operator") || given.parent().is("parenthesized_expression")) given = given.parent();
-  if (given.parent().is("keyword_argument")) given = given.parent();
-  const Node list = given.parent();
-  return list.is("argument_list") && list.parent().is("call") && is_bound_of_random(list.parent(), given);
-}
-
 }  // namespace
 
 Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) : edited_(edited), idle_(idle), building_(building) {
