@@ -60,6 +60,12 @@ void resize(Tensor& tensor, const Sizes& sizes) {
 
 }  // namespace
 
+Following::Following(const Program& recorded, Program& edited, const Followed& what) : recorded_(recorded), edited_(edited), what_(what) {
+  for (const Operator& op : edited.operators) {
+    if (op.kind == OperatorKind::input && op.module != kNoModule) for_each_tensor(op, [&](TensorId id) { given_.insert(id); });
+  }
+}
+
 TensorId Following::was(TensorId id) const {
   if (what_.recorded.empty()) return id;
   return id >= 0 && static_cast<std::size_t>(id) < what_.recorded.size() ? what_.recorded[static_cast<std::size_t>(id)] : kNoTensor;
@@ -80,7 +86,6 @@ void Following::see(const Operator* op, const Bindings& bindings) {
 void Following::change(Operator* next, const Bindings& bindings) {
   if (next == nullptr) return resize_kept(bindings);
   Operator& op = *next;
-  if (op.kind == OperatorKind::input && op.module != kNoModule) for_each_tensor(op, [&](TensorId id) { given_.insert(id); });
   refuse_given(op, bindings);
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));

@@ -21,7 +21,7 @@ struct Followed {
 
 class Following {
  public:
-  Following(const Program& recorded, Program& edited, const Followed& what) : recorded_(recorded), edited_(edited), what_(what) {}
+  Following(const Program& recorded, Program& edited, const Followed& what);
 
   // Before an operator of the recorded program; null after its last one.
   void see(const Operator* op, const Bindings& bindings);

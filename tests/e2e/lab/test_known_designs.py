@@ -402,7 +402,8 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
     [
         ("sets", "heads=4", "heads=8", "into how many parts it splits"),
         ("rotary", "shared: int = 2", "shared: int = 6", "uses times, which was edited"),
-        ("clicks", '"40-30"', '"40-30-20"', ""),
+        ("clicks", '"40-30"', '"40-30-20"', "where its entries come and go"),
+        ("clicks", "int(bottom[-1]), mode", "2 * int(bottom[-1]), mode", "it picks by numbers that Python makes"),
     ],
 )
 def test_what_would_be_another_step_is_refused(recorded: Path, name: str, old: str, new: str, why: str) -> None:
