@@ -23,7 +23,7 @@ def room_folders() -> dict[str, Path]:
     """The folder of each room's target."""
     folders = {}
     for lists in ROOT.glob("**/CMakeLists.txt"):
-        if lists.relative_to(ROOT).parts[0] == "build":
+        if lists.relative_to(ROOT).parts[0] in ("build", lists.name):  # the root says how a room is made, and has none
             continue
         for match in ROOM.finditer(lists.read_text()):
             folders[match[1] or match[2]] = lists.parent.relative_to(ROOT)
@@ -56,9 +56,10 @@ def home(place: Path, folders: dict[str, Path]) -> Path:
 
 
 def sources(folder: Path) -> list[Path]:
-    """The C++ files of a room: those of its folder, and of folders below it that are no room of their own."""
+    """The C++ files of a room: those of its folder, and of folders below it, however deep, that are no room of their own."""
     below = [path for path in (ROOT / folder).iterdir() if path.is_dir() and not (path / "CMakeLists.txt").exists()]
-    return sorted(path for place in [ROOT / folder, *below] for ending in ("*.h", "*.cpp") for path in place.glob(ending))
+    own = [path for ending in ("*.h", "*.cpp") for path in (ROOT / folder).glob(ending)]
+    return sorted([*own, *(path for place in below for path in sources(place.relative_to(ROOT)))])
 
 
 def circle(known: Known) -> list[Path]:
