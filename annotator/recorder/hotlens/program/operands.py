@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -101,12 +102,12 @@ class Operands:
     def filled(self, tensor: Any, operators: list[Operator]) -> None:
         """`torch.tensor([0, 2])`: its memory was filled without an operator. What may be an index comes to be here, with its values."""
         known = self._tensors.of(tensor)
-        if known is None or not known.made or not operators or operators[-1].out != known.number:
+        if known is None or not known.made or tensor.is_floating_point() or not tensor.numel():
             return
-        if tensor.is_floating_point() or not tensor.numel():
+        makers = list(itertools.takewhile(lambda o: o.op in UNFILLED and o.out == known.number, reversed(operators)))
+        if not makers:
             return
-        while operators and operators[-1].op in UNFILLED and operators[-1].out == known.number:
-            operators.pop()
+        del operators[-len(makers) :]
         known.made, known.used = False, True
         with self._own():
             known.facts = {**facts(tensor), **contents(tensor)}
