@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "annotator/lab/layers/effects/number_uses.h"
+#include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/torch_layers.h"
 #include "annotator/lab/structure/structure.h"
 #include "annotator/lab/structure/values.h"
@@ -40,8 +41,7 @@ void set(Operator& op, std::size_t at, lab::Value value) {
 void add_numbers(const layers::Value& was, const layers::Value& is, lab::Numbers& to, int depth) {
   const auto each = [&](const auto& what) {
     for (const auto& [name, value] : was.attributes) {
-      const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
-      if (now != is.attributes.end()) what(*value, *now->second);
+      if (const Ref now = attribute_of(is, name)) what(*value, *now);
     }
   };
   each([&](const layers::Value& one, const layers::Value& now) {
@@ -61,8 +61,8 @@ void add_halves(const layers::Value& was, const layers::Value& is, lab::Numbers&
   if (was.self == nullptr || was.self->kind != Kind::type) return;
   const auto halves = [](std::string_view text, const std::string& name) { return text.find(name + " // 2") != std::string_view::npos; };
   for (const auto& [name, value] : was.attributes) {
-    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
-    if (value->kind != Kind::integer || now == is.attributes.end() || now->second->kind != Kind::integer) continue;
+    const Ref now = attribute_of(is, name);
+    if (value->kind != Kind::integer || !now || now->kind != Kind::integer) continue;
     bool found = halves(was.self->node.text(), "self." + name);
     source::walk(was.self->node, [&](Node node) {
       if (!node.is("attribute") || node.text() != "self." + name) return true;
@@ -71,7 +71,7 @@ void add_halves(const layers::Value& was, const layers::Value& is, lab::Numbers&
       found = found || (parameter && halves(function.text(), std::string(parameter.text())));
       return false;
     });
-    if (found) to.emplace_back(value->integer / 2, now->second->integer / 2);
+    if (found) to.emplace_back(value->integer / 2, now->integer / 2);
   }
 }
 
@@ -80,13 +80,12 @@ void add_numbers_below(const layers::Value& was, const layers::Value& is, lab::N
   if (was.self == nullptr || was.self->kind != Kind::type) return;
   const std::string_view text = was.self->node.text();
   for (const auto& [child, value] : was.attributes) {
-    const auto now = std::ranges::find(is.attributes, child, [](const auto& one) { return one.first; });
-    if (!is_module(value) || now == is.attributes.end() || !is_module(now->second)) continue;
+    const Ref now = attribute_of(is, child);
+    if (!is_module(value) || !now || !is_module(now)) continue;
     for (const auto& [name, number] : value->attributes) {
-      const auto other = std::ranges::find(now->second->attributes, name, [](const auto& one) { return one.first; });
-      const bool whole = number->kind == Kind::integer && other != now->second->attributes.end() && other->second->kind == Kind::integer;
-      if (whole && text.find("self." + child + "." + name) != std::string_view::npos)
-        to.emplace_back(number->integer, other->second->integer);
+      const Ref other = attribute_of(*now, name);
+      const bool whole = number->kind == Kind::integer && other && other->kind == Kind::integer;
+      if (whole && text.find("self." + child + "." + name) != std::string_view::npos) to.emplace_back(number->integer, other->integer);
     }
   }
 }
@@ -94,11 +93,8 @@ void add_numbers_below(const layers::Value& was, const layers::Value& is, lab::N
 lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
   lab::Numbers all;
   for (const char* name : {"num_heads", "head_dim"}) {
-    const auto of = [&](const layers::Value& value) {
-      const auto found = std::ranges::find(value.attributes, name, [](const auto& one) { return one.first; });
-      return found == value.attributes.end() ? std::nullopt : whole_of(found->second);
-    };
-    if (of(was) && of(is)) all.emplace_back(*of(was), *of(is));
+    const auto one = whole_of(attribute_of(was, name)), other = whole_of(attribute_of(is, name));
+    if (one && other) all.emplace_back(*one, *other);
   }
   return all;
 }
@@ -106,12 +102,12 @@ lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
 // What numbers that were `recorded` are now: those of a module, and of a configuration that it holds.
 void add_rates(const layers::Value& was, const layers::Value& is, double recorded, std::set<double>& to, int depth) {
   for (const auto& [name, value] : was.attributes) {
-    const auto now = std::ranges::find(is.attributes, name, [](const auto& one) { return one.first; });
-    if (now == is.attributes.end()) continue;
-    const auto one = real_of(*value), other = real_of(*now->second);
+    const Ref now = attribute_of(is, name);
+    if (!now) continue;
+    const auto one = real_of(*value), other = real_of(*now);
     if (one && other && *one == recorded) to.insert(*other);
-    const bool holder = value->kind == Kind::object && value->layer.empty() && now->second->kind == Kind::object;
-    if (holder && depth < 2) add_rates(*value, *now->second, recorded, to, depth + 1);
+    const bool holder = value->kind == Kind::object && value->layer.empty() && now->kind == Kind::object;
+    if (holder && depth < 2) add_rates(*value, *now, recorded, to, depth + 1);
   }
 }
 
@@ -119,11 +115,7 @@ void add_rates(const layers::Value& was, const layers::Value& is, double recorde
 // has the shape that the layer is made for.
 bool is_same(const layers::Value& was, const layers::Value& is, const std::string& name) {
   if (is.self != nullptr && is.self->kind == Kind::external) return false;
-  const auto of = [&](const layers::Value& module) {
-    const auto found = std::ranges::find(module.attributes, name, [](const auto& one) { return one.first; });
-    return found == module.attributes.end() ? nullptr : found->second;
-  };
-  const Ref one = of(was), other = of(is);
+  const Ref one = attribute_of(was, name), other = attribute_of(is, name);
   return one && other && written(*one) == written(*other);
 }
 

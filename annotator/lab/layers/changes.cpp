@@ -64,11 +64,12 @@ class ModuleComparison {
     drop_idle_methods(edited, idle.now);
     if (auto why = other_modules(before, after)) return std::unexpected(*why);
     if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
-    auto aligned = align(again[*at], now[*at], [&](Node use) { return was_passed_by(edited_, use); });
+    const auto passed_by = [&](Node use) { return was_passed_by(edited_, use); };
+    auto aligned = align(again[*at], now[*at], passed_by);
     if (!aligned) return std::unexpected(aligned.error());
     all_.alignment = std::move(*aligned);
     for (const auto& [path, pair] : pairs) {
-      auto more = align(pair.first, pair.second, [&](Node use) { return was_passed_by(edited_, use); });
+      auto more = align(pair.first, pair.second, passed_by);
       if (!more) return std::unexpected(more.error());
       add(all_.alignment, std::move(*more), path);
     }
@@ -249,18 +250,18 @@ class ModuleComparison {
   // Parameters of the module's own; numbers are told to who follows shapes.
   std::optional<Unclear> compare_attributes(const std::string& path, const Ref& was, const Ref& is, const Line& at, bool changed) {
     for (const auto& [name, value] : is->attributes) {
-      const auto old = std::ranges::find(was->attributes, name, [](const auto& one) { return one.first; });
-      if (is_module(value) || (old != was->attributes.end() && written(*old->second) == written(*value))) continue;
-      if (old == was->attributes.end() && is_plain(*value)) continue;  // no method that was recorded reads it
-      if (old != was->attributes.end() && is_own_number(path, name, *old->second, *value)) continue;
+      const Ref old = attribute_of(*was, name);
+      if (is_module(value) || (old && written(*old) == written(*value))) continue;
+      if (!old && is_plain(*value)) continue;  // no method that was recorded reads it
+      if (old && is_own_number(path, name, *old, *value)) continue;
       const bool followed = is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty());
-      if (followed && old != was->attributes.end()) {
-        if (auto why = compare_plain(path, is, name, *old->second, *value, 0)) return why;
+      if (followed && old) {
+        if (auto why = compare_plain(path, is, name, *old, *value, 0)) return why;
         continue;
       }
       const bool tensor =
           value->kind == Kind::object && value->self && (value->self->text.starts_with("torch.") || value->self->text == "Parameter");
-      if (value->kind == Kind::unknown || old == was->attributes.end())
+      if (value->kind == Kind::unknown || !old)
         return Unclear{.reason = "what `" + name + "` is now cannot be followed", .module = path, .at = at};
       if (tensor && !changed) {
         all_.changes.push_back({path, was, is, class_name(*is) + "." + name, holder_line(path.empty() ? name : path + "." + name)});
@@ -308,10 +309,8 @@ class ModuleComparison {
       if (!path.starts_with(of.before) || !path.ends_with(of.after)) continue;
       for (const NumberInPath& one : numbers_in(origin)) {
         if (one.before != of.before || one.after != of.after) continue;
-        const Value& layer = *all_.was.at(path);
-        const auto held = std::ranges::find(layer.attributes, name, [](const auto& each) { return each.first; });
-        if (held == layer.attributes.end() || held->second->kind != Kind::integer || held->second->integer != one.number + more)
-          return false;
+        const Ref held = attribute_of(*all_.was.at(path), name);
+        if (!held || held->kind != Kind::integer || held->integer != one.number + more) return false;
         ++found;
       }
     }
@@ -338,9 +337,8 @@ class ModuleComparison {
   static bool counts_list(Node use, const Value& module, std::int64_t number) {
     if (!is_bound_of_list(use)) return false;
     const std::string_view name = use.parent().parent().field("value").text().substr(std::string_view("self.").size());
-    const auto held = std::ranges::find(module.attributes, name, [](const auto& one) { return std::string_view(one.first); });
-    return held != module.attributes.end() &&
-           std::ranges::count_if(held->second->attributes, [](const auto& one) { return is_module(one.second); }) == number;
+    const Ref held = attribute_of(module, name);
+    return held && std::ranges::count_if(held->attributes, [](const auto& one) { return is_module(one.second); }) == number;
   }
 
   // A method that was followed, and that no other one names: `_make_layer`.
@@ -355,9 +353,9 @@ class ModuleComparison {
                                        const Value& is, int depth) {
     if (was.kind == Kind::object && is.kind == Kind::object && depth < 3) {
       for (const auto& [inner, value] : is.attributes) {
-        const auto old = std::ranges::find(was.attributes, inner, [](const auto& one) { return one.first; });
-        if (old == was.attributes.end() || written(*old->second) == written(*value)) continue;
-        if (auto why = compare_plain(path, module, inner, *old->second, *value, depth + 1)) return why;
+        const Ref old = attribute_of(was, inner);
+        if (!old || written(*old) == written(*value)) continue;
+        if (auto why = compare_plain(path, module, inner, *old, *value, depth + 1)) return why;
       }
       return std::nullopt;
     }

@@ -1,5 +1,5 @@
-// A list of layers that all take the same, and whose results one operator takes together: `torch.cat([head(x) for head in self.heads],
-// -1)`.
+// Lists of layers that all take the same, and whose results one operator takes together, as in `torch.cat([head(x) for head in
+// self.heads])`.
 #pragma once
 
 #include <expected>

@@ -129,7 +129,7 @@ class Restructuring {
     return lists;
   }
 
-  // Entries that stand where others stood are called as those were.
+  // Entries that stand where others stood are called as those were; of the rest there are tensors then.
   std::optional<Unclear> exchange(Gap& list) {
     const std::size_t both = std::min(list.removed.size(), list.inserted.size());
     for (std::size_t place = 0; place < both; ++place) {

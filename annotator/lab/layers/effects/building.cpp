@@ -98,10 +98,10 @@ bool Building::is_the_same(const std::string& attribute) const {
   bool plain = true;
   for (const auto* text : {&executed_, &edited_}) {
     for (const Ref& module : text->interpreter.modules()) {
-      const auto held = std::ranges::find(module->attributes, attribute, [](const auto& one) { return one.first; });
-      if (held == module->attributes.end()) continue;
-      plain = plain && is_plain(*held->second);
-      values.insert(written(*held->second));
+      const Ref held = attribute_of(*module, attribute);
+      if (!held) continue;
+      plain = plain && is_plain(*held);
+      values.insert(written(*held));
     }
   }
   return plain && values.size() == 1;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
@@ -19,10 +20,10 @@ bool is_root(Node call) {
   return name == "math.sqrt" || name == "np.sqrt" || name == "sqrt" || name == "float";
 }
 
-void names(Node node, std::string_view name, std::vector<Node>& to) {
-  const bool member = node.parent().is("attribute") && node.parent().field("object").id() != node.id();
-  if (node.is("identifier") && node.text() == name && !member) to.push_back(node);
-  for (const Node& child : node.children()) names(child, name, to);
+bool each_use(Node function, std::string_view name, const std::function<bool(Node)>& holds) {
+  bool all = true;
+  for_each_name(function.field("body"), name, [&](Node one) { all = all && holds(one); });
+  return all;
 }
 
 bool is_followed(Node use, bool real, int depth);
@@ -32,9 +33,7 @@ bool is_rate(Node use, int depth = 0);
 bool are_followed(Node assignment, bool real, int depth) {
   const Node left = assignment.field("left"), function = source::enclosing(assignment, "function_definition");
   if (depth > 3 || !function || !left.is("identifier")) return false;
-  std::vector<Node> all;
-  names(function.field("body"), left.text(), all);
-  return std::ranges::all_of(all, [&](const Node& one) {
+  return each_use(function, left.text(), [&](Node one) {
     const Node above = one.parent();
     const bool given = (above.is("assignment") || above.is("augmented_assignment")) && above.field("left").id() == one.id();
     return given || (real && is_rate(one, depth + 1)) || is_followed(one, real, depth + 1);
@@ -152,22 +151,9 @@ Node function_given(Node use) {
   return one && found->second[0].kind == source::Binding::Kind::function ? found->second[0].node : Node{};
 }
 
-Node parameter_for(Node use, Node function) {
-  const auto given = use.parent().children(), parameters = function.field("parameters").children();
-  const auto place = static_cast<std::size_t>(std::ranges::find(given, use.id(), [](const Node& one) { return one.id(); }) - given.begin());
-  const bool named = std::ranges::any_of(
-      given, [](const Node& one) { return one.is("keyword_argument") || one.is("list_splat") || one.is("dictionary_splat"); });
-  if (named || place >= parameters.size()) return {};
-  const Node parameter = parameters[place];
-  return parameter.is("identifier") || parameter.children().empty() ? parameter : parameter.children().front();
-}
-
 bool is_size_in_function(Node use, const std::function<bool(Node)>& also) {
   const Node function = function_given(use), parameter = function ? parameter_for(use, function) : Node{};
-  if (!parameter) return false;
-  std::vector<Node> all;
-  names(function.field("body"), parameter.text(), all);
-  return std::ranges::all_of(all, [&](const Node& one) { return is_size(one) || also(one); });
+  return parameter && each_use(function, parameter.text(), [&](Node one) { return is_size(one) || also(one); });
 }
 
 bool is_compared_alike(Node use, double one, double other) {
@@ -195,9 +181,9 @@ bool is_compared_alike(Node use, const Value& was, const Value& is) {
     std::vector<double> values;
     for (const Node& part : parts) {
       const std::string_view name = part.is("attribute") && part.field("object").text() == "self" ? part.field("attribute").text() : "";
-      const auto held = std::ranges::find(module.attributes, name, [](const auto& one) { return std::string_view(one.first); });
-      if (held == module.attributes.end() || !real_of(*held->second)) return std::nullopt;
-      values.push_back(*real_of(*held->second));
+      const Ref held = attribute_of(module, name);
+      if (!held || !real_of(*held)) return std::nullopt;
+      values.push_back(*real_of(*held));
     }
     return holds(comparison.field("operators").text(), values[0], values[1]);
   };

@@ -20,9 +20,8 @@ bool is_bound_of_random(Node call, Node given);
 bool bounds_random(Node use);
 // Whether a use of a real number is what a dropout drops, or what a tensor is multiplied with or divided by.
 bool is_rate_or_factor(Node use);
-// The function of the same file that gets it as an argument, and what it is called there; null: there is none.
+// The function of the same file that gets it as an argument; null: there is none.
 Node function_given(Node use);
-Node parameter_for(Node use, Node function);
 // Whether a function of the same file that gets it as an argument uses it as such a size alone. `also`: what else a use may be there.
 bool is_size_in_function(Node use, const std::function<bool(Node)>& also);
 // Whether a comparison with a number that stands there (`if repeats == 1:`) holds for both or for neither.

@@ -13,7 +13,6 @@
 namespace hotlens::layers {
 namespace {
 
-constexpr std::array<std::string_view, 5> kFactories{"torch.zeros", "torch.ones", "torch.randn", "torch.rand", "torch.empty"};
 Node function_around(Node node) {
   Node up = node.parent();
   while (up && !up.is("function_definition") && !up.is("lambda")) up = up.parent();
@@ -403,8 +402,7 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
   if (!is_inside_maker(call)) return unknown(call, name);
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};
-  if (is_among(kFactories, text) || text.starts_with("torch.") || text.starts_with("np.") || text.starts_with("numpy."))
-    return std::nullopt;
+  if (text.starts_with("torch.") || text.starts_with("np.") || text.starts_with("numpy.")) return std::nullopt;
   return unknown(call, name);
 }
 

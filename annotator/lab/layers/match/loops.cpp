@@ -93,10 +93,8 @@ bool is_the_same_each_time(Node loop, const Skips& skips) {
 std::optional<std::int64_t> number_of(Ref object, std::string_view chain) {
   while (object->kind == Value::Kind::object) {
     const std::size_t dot = chain.find('.');
-    const auto held =
-        std::ranges::find(object->attributes, chain.substr(0, dot), [](const auto& one) { return std::string_view(one.first); });
-    if (held == object->attributes.end()) return std::nullopt;
-    object = held->second;
+    object = attribute_of(*object, chain.substr(0, dot));
+    if (!object) return std::nullopt;
     if (dot == std::string_view::npos) break;
     chain.remove_prefix(dot + 1);
   }
@@ -161,10 +159,8 @@ bool is_bound_of_list(Node bound) {
 }
 
 ListUse use_of_list(const Ref& module, const std::string& name, const Skips& skips) {
-  const auto held = std::ranges::find(module->attributes, name, [](const auto& one) { return one.first; });
-  const std::int64_t count = held == module->attributes.end()
-                                 ? 0
-                                 : std::ranges::count_if(held->second->attributes, [](const auto& one) { return is_module(one.second); });
+  const Ref held = attribute_of(*module, name);
+  const std::int64_t count = held ? std::ranges::count_if(held->attributes, [](const auto& one) { return is_module(one.second); }) : 0;
   ListUse rounds{.kind = ListUse::Kind::rounds, .at = {}};
   std::optional<Node> use;
   bool all_hand_on = true, all_gathered = true;

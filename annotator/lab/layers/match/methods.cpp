@@ -31,25 +31,16 @@ void functions(Node node, Functions& to) {
   for (const Node& child : node.children()) functions(child, to);
 }
 
-void names(Node node, std::string_view name, const std::function<void(Node)>& each) {
-  const bool member = node.parent().is("attribute") && node.parent().field("object").id() != node.id();
-  if (node.is("identifier") && node.text() == name && !member) each(node);
-  for (const Node& child : node.children()) names(child, name, each);
-}
-
 // `self.apply_mlp(x, self.bottom)`, whose method only calls what it gets there.
 bool is_only_called(const Ref& type, Node given) {
   const Node list = given.parent(), call = list.parent();
   const Node function = list.is("argument_list") && call.is("call") ? call.field("function") : Node{};
   if (!function.is("attribute") || function.field("object").text() != "self") return false;
   const Node method = method_of(type, std::string(function.field("attribute").text()));
-  const auto all = list.children(), parameters = method ? method.field("parameters").children() : std::vector<Node>();
-  const auto place =
-      static_cast<std::size_t>(std::ranges::find(all, given.id(), [](const Node& one) { return one.id(); }) - all.begin()) + 1;
-  if (place >= parameters.size() || !parameters[place].is("identifier")) return false;
-  bool only = true;
-  names(method.field("body"), parameters[place].text(),
-        [&](Node use) { only = only && use.parent().is("call") && use.parent().field("function").id() == use.id(); });
+  const Node parameter = method ? parameter_for(given, method, true) : Node{};
+  bool only = static_cast<bool>(parameter);
+  const auto look = [&](Node use) { only = only && use.parent().is("call") && use.parent().field("function").id() == use.id(); };
+  if (only) for_each_name(method.field("body"), parameter.text(), look);
   return only;
 }
 
@@ -61,6 +52,23 @@ Functions functions_of(const Files& files, const std::function<bool(const std::f
     if (wanted(path)) functions(code->root(), all);
   }
   return all;
+}
+
+void for_each_name(Node node, std::string_view name, const std::function<void(Node)>& each) {
+  const bool member = node.parent().is("attribute") && node.parent().field("object").id() != node.id();
+  if (node.is("identifier") && node.text() == name && !member) each(node);
+  for (const Node& child : node.children()) for_each_name(child, name, each);
+}
+
+Node parameter_for(Node argument, Node function, bool method) {
+  const auto given = argument.parent().children(), parameters = function.field("parameters").children();
+  const bool spread = std::ranges::any_of(
+      given, [](const Node& one) { return one.is("keyword_argument") || one.is("list_splat") || one.is("dictionary_splat"); });
+  const auto found = std::ranges::find(given, argument.id(), [](const Node& one) { return one.id(); });
+  const auto place = static_cast<std::size_t>(found - given.begin()) + (method ? 1 : 0);
+  if (spread || place >= parameters.size()) return {};
+  const Node parameter = parameters[place];
+  return parameter.is("identifier") || parameter.children().empty() ? parameter : parameter.children().front();
 }
 
 bool mentions(Node node, const std::string& name) {

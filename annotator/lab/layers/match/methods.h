@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "annotator/lab/layers/python/value.h"
 
@@ -21,6 +22,12 @@ bool mentions(Node node, const std::string& name);  // as an attribute
 
 // Whether it is this node or below it.
 bool is_within(Node node, Node outer);
+
+// Names in a piece of code, not those of attributes.
+void for_each_name(Node node, std::string_view name, const std::function<void(Node)>& each);
+
+// What a function calls the argument of a call; `method`: its first parameter is the object. Null: it cannot be told.
+Node parameter_for(Node argument, Node function, bool method = false);
 
 // The function that the class or one of its bases has under this name; null: none.
 Node method_of(const Ref& type, const std::string& name);

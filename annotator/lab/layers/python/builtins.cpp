@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
 #include "annotator/lab/layers/python/interpreter.h"

@@ -49,9 +49,7 @@ Ref Interpreter::bound(const Ref& found, const Ref& self) {
 
 // What an object or its class has under a name; null: nothing that was seen.
 Ref Interpreter::held(const Ref& object, const std::string& name) {
-  for (const auto& [one, value] : object->attributes) {
-    if (one == name) return value;
-  }
+  if (const Ref own = attribute_of(*object, name)) return own;
   const Ref found = object->self->kind == Kind::type ? class_attribute(object->self, name) : nullptr;
   return found ? bound(found, object) : nullptr;
 }
@@ -117,8 +115,7 @@ std::string Interpreter::read_by(const Ref& function, const Ref& self, std::set<
   asked_names(function->node.field("body"), names);
   std::string all;
   const auto seen_in = [&](const Ref& object, const std::string& name) -> Ref {
-    const auto own = std::ranges::find(object->attributes, name, [](const auto& one) { return one.first; });
-    if (own != object->attributes.end()) return own->second;
+    if (const Ref own = attribute_of(*object, name)) return own;
     return object->self->kind == Kind::type ? class_attribute(object->self, name) : nullptr;
   };
   // What goes through all parameters reads no size of them where it asks for none: `next(p.device for p in self.parameters())`.

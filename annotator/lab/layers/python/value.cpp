@@ -70,6 +70,11 @@ std::string written(const Value& value, int depth) {
   return {};
 }
 
+Ref attribute_of(const Value& object, std::string_view name) {
+  const auto found = std::ranges::find(object.attributes, name, [](const auto& one) -> std::string_view { return one.first; });
+  return found == object.attributes.end() ? nullptr : found->second;
+}
+
 std::optional<std::size_t> place_of(const Value& mapping, const Value& key) {
   const std::string wanted = written(key);
   const auto found = std::ranges::find_if(mapping.items, [&](const Ref& one) { return written(*one) == wanted; });

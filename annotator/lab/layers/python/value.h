@@ -84,6 +84,9 @@ std::string written_call(const std::string& callee, const Arguments& given);
 // What a call is given under a name; null: nothing.
 Ref named(const Arguments& given, std::string_view name);
 
+// What an object itself has under a name; null: nothing.
+Ref attribute_of(const Value& object, std::string_view name);
+
 // Where a mapping has a key.
 std::optional<std::size_t> place_of(const Value& mapping, const Value& key);
 
