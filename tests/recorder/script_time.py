@@ -25,6 +25,7 @@ class World:
         self.now = 1
         self.clocks: Any = None
         self.profiled = False
+        self.after_profiler_ns: int | None = None  # as the step begins that runs next
 
     def work(self, ms: int) -> int:
         self.now += ms * MS
@@ -39,7 +40,7 @@ class World:
         self.clocks.settle()
         self.now += 100 * MS  # the recorder's own work
         if not self.profiled:
-            self.clocks.watch()
+            self.clocks.watch(self.after_profiler_ns)
 
     def look(self, ms: int) -> None:
         """Work of the recorder's in the middle of a statement."""

@@ -72,6 +72,51 @@ def test_the_statements_add_up_to_what_was_watched(tmp_path: Path, monkeypatch: 
         assert total <= result.whole["watched_ns"] <= total + 2 * len(result.rows)
 
 
+SHAKEN = """
+for i in range(STEPS):
+    before(i + 1)
+    work(LENGTH + (6 if i in COLD else 0))
+    if i == RARE:
+        work(4)
+    opt.step()
+"""
+
+
+def shaken(folder: Path, monkeypatch: pytest.MonkeyPatch, length: int = 8, rare: int = -1, first: int = 4) -> Result:
+    """A profiler runs in two updates from `first` on; the three that follow take longer."""
+    world, cold = World(), range(first + 2, first + 5)
+
+    def before(update: int) -> None:
+        world.profile(first <= update < first + 2)
+        world.after_profiler_ns = (update - first - 2) * 17 * MS if update >= first + 2 else None
+
+    names = {"LENGTH": length, "RARE": rare, "STEPS": 30, "COLD": cold, "before": before}
+    return run_in(world, folder, monkeypatch, SHAKEN, **names)
+
+
+def test_updates_soon_after_a_profiler_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = shaken(tmp_path, monkeypatch)
+    assert set(result.whole["update_ns"]) == {10 * MS}
+    assert result.whole["updates"] == result["opt.step()"][0] == 29 - 2 - 3  # the first is start-up, two have a profiler
+    assert result.whole["watched_ns"] == result.whole["updates"] * 10 * MS
+
+
+def test_one_with_rare_work_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = shaken(tmp_path, monkeypatch, rare=7)
+    assert result["work(4)"] == (1, 4)
+    assert sorted(set(result.whole["update_ns"])) == [10 * MS, 20 * MS]
+
+
+def test_before_others_have_shown_what_an_update_does_each_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = shaken(tmp_path, monkeypatch, first=1)
+    assert result.whole["update_ns"].count(16 * MS) == 2
+
+
+def test_long_updates_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = shaken(tmp_path, monkeypatch, length=300)
+    assert result.whole["updates"] == 29 - 2
+
+
 def phases(steps: int, left: int | None, settled: Any = bool) -> list[Any]:
     return plan(steps, left, Boundary("loader", 0, "", 0), None, False, settled=settled)
 

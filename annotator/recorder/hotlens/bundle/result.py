@@ -59,11 +59,11 @@ class Ranks:
 
 
 def plain_phases(past: Sequence[Phase]) -> list[Plain]:
-    """Those whose steps run as without us. On a GPU not the ones after a profiler, where there are others: what it needs to see launches
-    (CUPTI) stays attached to the process, and each launch takes longer from then on."""
+    """Those whose steps run as without us: from before a profiler, where there are some. After it caches are cold; on a GPU what it needs
+    to see launches (CUPTI) stays attached to the process, and each launch takes longer from then on."""
     plain = [p for p in past if isinstance(p, Plain) and p.done]
     before = [p for p in takewhile(lambda p: not isinstance(p, Measured), past) if isinstance(p, Plain) and p.done]
-    return before if before and any(_on_gpu(p) for p in plain) else plain
+    return before or [p for p in plain if p.done > 1] or plain
 
 
 def _on_gpu(phase: Phase) -> bool:
@@ -75,7 +75,9 @@ def plain_steps(past: Sequence[Phase]) -> list[int]:
 
 
 def slowed(past: Sequence[Phase]) -> float:
-    """How much longer plain steps took after a profiler than before it, at least; 0 where nothing is left out of the plain steps."""
+    """How much longer plain steps took on a GPU after a profiler than before it, at least; 0 where nothing is left out of them."""
+    if not any(isinstance(p, Plain) and _on_gpu(p) for p in past):
+        return 0.0
     counted = plain_phases(past)
     later = [n for p in past if isinstance(p, Plain) and p.done and p not in counted for n in p.durations]
     before = median([n for p in counted for n in p.durations])

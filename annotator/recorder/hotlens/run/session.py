@@ -350,7 +350,7 @@ class Session:
         if self.course.over and stop:
             self._stop_script()
         if self.course.without_profiler:
-            self.clocking.clocks.watch()
+            self.clocking.clocks.watch(self.course.after_profiler_ns)
 
     def _ends_with_training(self) -> bool:
         """Whether the course is to end where another training begins: all is measured, or something is, and no other rank waits."""

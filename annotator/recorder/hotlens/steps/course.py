@@ -10,6 +10,7 @@ a GPU the loop is watched before that; later, only for work that has not come ye
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from typing import Callable
 
@@ -84,6 +85,7 @@ class Course:
         self._unusual: set[tuple[str, int]] = set()  # what the open step has had and steps of this loop do not have
         self._trained = False  # the open step has had a backward pass
         self._left_out = 0  # steps in a row
+        self._profiled_until: int | None = None  # when the last profiler was done, ns
 
     @property
     def over(self) -> bool:
@@ -93,6 +95,11 @@ class Course:
     def without_profiler(self) -> bool:
         """The open step runs as it would without us."""
         return bool(self.phases) and self.phases[0].open and not isinstance(self.phases[0], Measured)
+
+    @property
+    def after_profiler_ns(self) -> int | None:
+        """How long ago the last profiler was done."""
+        return None if self._profiled_until is None else time.perf_counter_ns() - self._profiled_until
 
     @property
     def watches_on(self) -> bool:
@@ -188,6 +195,8 @@ class Course:
     def _finish(self, phase: Phase) -> None:
         self.past.append(phase)
         phase.finish(self.draft)
+        if isinstance(phase, Measured):
+            self._profiled_until = time.perf_counter_ns()
 
     def abandon(self) -> None:
         """Drops everything; nothing of a profiler stays on."""
