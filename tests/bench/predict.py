@@ -1,12 +1,15 @@
 """How far predictions for other batch sizes are off: peak memory at sizes that were not recorded, and step time at twice and four times.
 
-    HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/predict.py [--models resnet,gpt] [--sizes 1,3,16] [--keep-freed] [--peaks]
+    HOTLENS_BIN=... HOTLENS_TEST_PYTHON=... python tests/bench/predict.py [--models resnet,gpt] [--sizes 1,3,16] [--keep-freed]
+                                                                          [--peaks | --times]
 
 Recorded are 6 and 8. Memory is compared with the allocator's peak in a run at each size. Time is compared with real steps of processes of
-one size each, since what a process did before decides its page faults; sizes take turns. The control is real against real: how far the
-processes of a size lie apart, and the recorded steps at 8 against those at 8. Every error is printed; where a control is off by more than
-3 %, the machine was not quiet enough or the steps have page faults by chance, and the row is marked. With --keep-freed all processes keep
-the memory that they free, and have none. With --peaks memory alone is compared, which a busy machine does not disturb.
+one size each, since what a process did before decides its page faults. Rounds take turns, so that all meet the same machine: a recording
+with its prediction, then processes of the three sizes, up and down again; a prediction's error is that to the median of all processes of
+the size. The control is real against real: the processes on the way up against those on the way down. Every error is printed; where a
+control is off by more than 3 %, the machine was not quiet enough, and the row is marked. How far each recording lies from real steps at 8
+is printed beside it: that is a part of the error. With --keep-freed all processes keep the memory that they free, and have no page
+faults. With --peaks memory alone is compared, which a busy machine does not disturb; with --times, time alone.
 """
 
 from __future__ import annotations
@@ -29,21 +32,26 @@ PYTHON = os.environ.get("HOTLENS_TEST_PYTHON", sys.executable)
 SCRIPT = HERE / "predict_models.py"
 NAMES = ["resnet", "mobilenet", "unet", "gpt", "bert", "vit", "lstm", "dlrm"]
 RECORDED, MEASURED = 6, 8
+LARGER = (2 * MEASURED, 4 * MEASURED)
 QUIET = 0.03
-PROCESSES = 3  # of each size
+ROUNDS = 3
 KEEPS_FREED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1)}
 
 
 @dataclass(frozen=True)
 class Time:
-    """Errors as fractions; `bundle`: the recorded steps at the measured size against the real ones of this process."""
+    """Errors as fractions; `bundle`: the recorded steps at the measured size against real ones; `controls`: at that size, at this one."""
 
     model: str
     batch: int
     error: float
     bundle: float
-    control: float
+    controls: tuple[float, float]
     inside: bool  # of the interval
+
+    @property
+    def is_quiet(self) -> bool:
+        return max(map(abs, self.controls)) <= QUIET
 
 
 def hotlens(folder: Path, *arguments: str) -> str:
@@ -65,51 +73,64 @@ def record(folder: Path, model: str, batch: int, steps: int) -> int:
     return int(document["allocator"]["peak_bytes"])
 
 
-def real_times(model: str) -> dict[int, list[float]]:
-    """Medians of processes, by size."""
-    sizes = [MEASURED, 2 * MEASURED, 4 * MEASURED]
-    found: dict[int, list[float]] = {size: [] for size in sizes}
-    for _ in range(PROCESSES):
-        for size in sizes:
-            done = subprocess.run([PYTHON, SCRIPT, model, "--times", str(size)], capture_output=True, text=True, check=True)
-            found[size].append(statistics.median(json.loads(done.stdout)))
-    return found
+def real_time(model: str, batch: int) -> float:
+    """Median of a process's steps, seconds."""
+    done = subprocess.run([PYTHON, SCRIPT, model, "--times", str(batch)], capture_output=True, text=True, check=True)
+    return statistics.median(json.loads(done.stdout))
 
 
-def compare_times(model: str, points: dict[int, dict[str, Any]], real: dict[int, list[float]]) -> list[Time]:
-    at_measured = statistics.median(real[MEASURED])
-    bundle = points[MEASURED]["step_ns"] / 1e9 / at_measured - 1
-    rows = []
-    for batch in (2 * MEASURED, 4 * MEASURED):
-        truth, point = statistics.median(real[batch]), points[batch]
-        control = max(real[batch]) / min(real[batch]) - 1
-        inside = point["low_ns"] <= truth * 1e9 <= point["high_ns"]
-        rows.append(Time(model, batch, point["step_ns"] / 1e9 / truth - 1, bundle, control, inside))
-    return rows
-
-
-def one(model: str, sizes: list[int], place: Path, times_too: bool) -> tuple[list[float], list[Time]]:
-    """Errors of memory, and rows of time."""
-    record(place / model, model, RECORDED, 3 if times_too else 1)
-    record(place / model, model, MEASURED, 15 if times_too else 1)
-    peaks = {batch: record(place / f"{model}-{batch}", model, batch, 1) for batch in sizes}
-    wanted = ",".join(map(str, sorted({*sizes, 2 * MEASURED, 4 * MEASURED})))
-    predicted = json.loads(hotlens(place / model, "predict", "--python", PYTHON, "--batch-size", wanted, "--format", "json"))
-    points = {point["batch_size"]: point for point in predicted["points"]}
-    for refusal in predicted["refused"]:
+def predict(folder: Path, model: str, sizes: list[int]) -> dict[int, dict[str, Any]]:
+    """Points by batch size, from recordings made now."""
+    record(folder, model, RECORDED, 3)
+    record(folder, model, MEASURED, 15)
+    wanted = ",".join(map(str, sorted({*sizes, MEASURED, *LARGER})))
+    found = json.loads(hotlens(folder, "predict", "--python", PYTHON, "--batch-size", wanted, "--format", "json"))
+    for refusal in found["refused"]:
         print(f"{model} {refusal['batch_size']}: refused, {refusal['reason']}")
-    memory = []
-    for batch, peak in peaks.items():
-        if batch not in points:
-            continue
-        memory.append(points[batch]["peak_bytes"] / peak - 1)
-        print(f"{model:10} {batch:4} memory {peak:12} predicted {points[batch]['peak_bytes']:12} {memory[-1]:+.4%}", flush=True)
-    times = compare_times(model, points, real_times(model)) if times_too else []
-    for row in times:
-        loud = "" if max(abs(row.control), abs(row.bundle)) <= QUIET else "  not quiet"
-        line = f"{model:10} {row.batch:4} time {row.error:+.1%}, controls {row.control:+.1%} and {row.bundle:+.1%}"
-        print(f"{line}, {'inside' if row.inside else 'outside'} the interval{loud}", flush=True)
-    return memory, times
+    return {point["batch_size"]: point for point in found["points"]}
+
+
+def compare_times(model: str, place: Path) -> list[Time]:
+    up: dict[int, list[float]] = {size: [] for size in (MEASURED, *LARGER)}
+    down: dict[int, list[float]] = {size: [] for size in up}
+    predictions = []
+    for number in range(ROUNDS):
+        predictions.append(predict(place / f"{model}-round-{number}", model, []))
+        for size in up:
+            up[size].append(real_time(model, size))
+        for size in reversed(up):
+            down[size].append(real_time(model, size))
+    truth = {size: statistics.median(up[size] + down[size]) for size in up}
+    control = {size: statistics.median(up[size]) / statistics.median(down[size]) - 1 for size in up}
+    return [
+        Time(
+            model,
+            batch,
+            points[batch]["step_ns"] / 1e9 / truth[batch] - 1,
+            points[MEASURED]["step_ns"] / 1e9 / truth[MEASURED] - 1,
+            (control[MEASURED], control[batch]),
+            points[batch]["low_ns"] <= truth[batch] * 1e9 <= points[batch]["high_ns"],
+        )
+        for points in predictions
+        for batch in LARGER
+    ]
+
+
+def compare_peaks(model: str, sizes: list[int], place: Path) -> list[float]:
+    points = predict(place / model, model, sizes)
+    errors = []
+    for batch in sizes:
+        if batch in points:
+            peak = record(place / f"{model}-{batch}", model, batch, 1)
+            errors.append(points[batch]["peak_bytes"] / peak - 1)
+            print(f"{model:10} {batch:4} memory {peak:12} predicted {points[batch]['peak_bytes']:12} {errors[-1]:+.4%}", flush=True)
+    return errors
+
+
+def show(row: Time) -> None:
+    line = f"{row.model:10} {row.batch:4} time {row.error:+.1%}, controls {row.controls[0]:+.1%} and {row.controls[1]:+.1%}"
+    loud = "" if row.is_quiet else "  not quiet"
+    print(f"{line}, its recording {row.bundle:+.1%}, {'inside' if row.inside else 'outside'} the interval{loud}", flush=True)
 
 
 def summary(name: str, errors: list[float]) -> None:
@@ -125,7 +146,9 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(NAMES))
     parser.add_argument("--sizes", default="1,3,16,32,48,64")
     parser.add_argument("--keep-freed", action="store_true")
-    parser.add_argument("--peaks", action="store_true")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--peaks", action="store_true")
+    only.add_argument("--times", action="store_true")
     options = parser.parse_args()
     if options.keep_freed:
         os.environ.update(KEEPS_FREED)
@@ -134,21 +157,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         for model in options.models.split(","):
             try:
-                found = one(model, [int(size) for size in options.sizes.split(",")], Path(place), not options.peaks)
+                if not options.times:
+                    memory += compare_peaks(model, [int(size) for size in options.sizes.split(",")], Path(place))
+                if not options.peaks:
+                    times += compare_times(model, Path(place))
             except RuntimeError as reason:
                 print(f"{model}: refused, {reason}", flush=True)
-                continue
-            memory += found[0]
-            times += found[1]
+    for row in times:
+        show(row)
     print(f"memory to the byte: {sum(error == 0 for error in memory)} of {len(memory)}")
     summary("memory", memory)
     if options.peaks:
         return
     summary("time", [row.error for row in times])
-    quiet = [row for row in times if max(abs(row.control), abs(row.bundle)) <= QUIET]
-    summary("time, both controls within 3 %", [row.error for row in quiet])
-    summary("control, real against real", [row.control for row in times])
-    summary("control, recorded steps against real ones", [row.bundle for row in times])
+    quiet = [row for row in times if row.is_quiet]
+    summary("time, controls within 3 %", [row.error for row in quiet])
+    summary("the same, where the recording is within 3 % as well", [row.error for row in quiet if abs(row.bundle) <= QUIET])
+    summary("control, real against real", [control for row in times for control in row.controls])
+    summary("recordings against real steps", [row.bundle for row in times])
     print(f"inside the interval: {sum(row.inside for row in times)} of {len(times)}")
 
 

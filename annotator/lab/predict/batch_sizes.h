@@ -2,7 +2,7 @@
 //
 // Time is added, not scaled: what Python takes does not grow with the batch, so T(b) = T(real) + replay(b) - replay(recorded size), of
 // replays that took turns; where the replay is slower than the script was, all replays are scaled to its pace. A DataLoader without workers
-// makes a batch sample by sample: that part of the step grows with the size. A replay has no page faults;
+// makes a batch sample by sample: that part of the step grows with the size, but for 0.1 ms. A replay has no page faults;
 // those of the script are taken to grow with the memory that a step needs. Whether a script has them at a size is chance: a small change of
 // the heap starts or ends them. The interval reaches from none to one for each page that a step needs.
 //

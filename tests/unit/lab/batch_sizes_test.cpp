@@ -74,12 +74,13 @@ TEST_CASE("what a loader takes to make a batch in the script's own process grows
   other.batch = 4 * eight.batch;
   const auto time = step_time({10ms, 10ms, 10ms}, {}, 2ms, eight, other);
   REQUIRE(time);
-  CHECK(time->step == 10ms + 18ms + 6ms);
+  CHECK(time->step == 10ms + 18ms + 5700us);  // 0.1 ms is the batch's, not its samples'
+  CHECK(step_time({10ms, 10ms, 10ms}, {}, 80us, eight, other)->step == 28ms);
   const auto alone = step_time({10ms, 10ms, 10ms}, {}, {}, eight, other);
   REQUIRE(alone);
-  CHECK(time->high - time->step == alone->high - alone->step + 1200us);
+  CHECK(time->high - time->step == alone->high - alone->step + 1140us);
   // A step that only loads.
-  CHECK(step_time({10ms, 10ms, 10ms}, {}, 20ms, eight, other)->step == 40ms);
+  CHECK(step_time({10ms, 10ms, 10ms}, {}, 20ms, eight, other)->step == 39700us);
 }
 
 TEST_CASE("a machine that is slow for a while is slow for both sizes of a turn") {
