@@ -51,7 +51,10 @@ EditTrial::EditTrial(const EditedAsk& ask, const Recorded& recorded, std::filesy
 
 Result<void> EditTrial::run(const layers::Rewritten& rewritten, const layers::Changes& changes, EditedStep& step) {
   worker_.add(encode(rewritten.program));
-  const json followed{{"numbers", listed(rewritten.numbers)}, {"attention", listed(rewritten.attention)}, {"recorded", rewritten.recorded}};
+  const json followed{{"numbers", listed(rewritten.numbers)},
+                      {"cuts", listed(rewritten.cuts)},
+                      {"attention", listed(rewritten.attention)},
+                      {"recorded", rewritten.recorded}};
   if (const auto ratio = ask_.quick ? sampled(followed) : std::nullopt) {
     tell_first(*ratio, step);
     return replayed_in_turn(*ratio, step);

@@ -90,6 +90,26 @@ void add_numbers_below(const layers::Value& was, const layers::Value& is, lab::N
   }
 }
 
+// Whether a class, or one that it derives from, cuts or pads tensors by an attribute.
+bool cuts_by(const layers::Value& type, const std::string& attribute) {
+  bool found = false;
+  source::walk(type.node, [&](Node node) {
+    found = found || (node.is("attribute") && node.text() == attribute && is_cut(node));
+    return !found;
+  });
+  return found || std::ranges::any_of(type.items, [&](const Ref& base) { return base->kind == Kind::type && cuts_by(*base, attribute); });
+}
+
+lab::Numbers cuts_of(const layers::Value& was, const layers::Value& is) {
+  lab::Numbers all;
+  if (was.self == nullptr || was.self->kind != Kind::type) return all;
+  for (const auto& [name, value] : was.attributes) {
+    const auto one = whole_of(value), other = whole_of(attribute_of(is, name));
+    if (one && other && cuts_by(*was.self, "self." + name)) all.emplace_back(*one, *other);
+  }
+  return all;
+}
+
 lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
   lab::Numbers all;
   for (const char* name : {"num_heads", "head_dim"}) {
@@ -138,15 +158,16 @@ class Rewriting {
     for (const Change& change : changes_.changes) {
       if (auto why = change_operators(change)) return std::unexpected(*why);
     }
-    Rewritten made{.program = {}, .numbers = {}, .attention = {}, .recorded = std::move(recorded)};
+    Rewritten made{.program = {}, .numbers = {}, .cuts = {}, .attention = {}, .recorded = std::move(recorded)};
     for (const std::string& path : program_.modules) {
       lab::Numbers& own = made.numbers.emplace_back();
       const auto was = changes_.was.find(path), is = changes_.is.find(path);
-      lab::Numbers& attention = made.attention.emplace_back();
+      lab::Numbers &cuts = made.cuts.emplace_back(), &attention = made.attention.emplace_back();
       if (was == changes_.was.end() || is == changes_.is.end()) continue;
       add_numbers(*was->second, *is->second, own, 0);
       add_numbers_below(*was->second, *is->second, own);
       add_halves(*was->second, *is->second, own);
+      cuts = cuts_of(*was->second, *is->second);
       if (was->second->layer == "MultiheadAttention") attention = attention_of(*was->second, *is->second);
     }
     made.numbers.push_back(changes_.script);

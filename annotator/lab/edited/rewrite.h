@@ -13,6 +13,7 @@ namespace hotlens::layers {
 struct Rewritten {
   lab::Program program;
   std::vector<lab::Numbers> numbers;    // by module of the program, and of the script
+  std::vector<lab::Numbers> cuts;       // of them, of Around::cuts
   std::vector<lab::Numbers> attention;  // the same, of Around::attention
   std::vector<lab::TensorId> recorded;  // of every tensor id: its id in the recorded program; empty: the same
 };

@@ -333,14 +333,6 @@ class ModuleComparison {
     return std::ranges::all_of(node.children(), [&](const Node& child) { return is_only_indexed(child, name); });
   }
 
-  // `self.layers[: self.depth]`, of as many as there are.
-  static bool counts_list(Node use, const Value& module, std::int64_t number) {
-    if (!is_bound_of_list(use)) return false;
-    const std::string_view name = use.parent().parent().field("value").text().substr(std::string_view("self.").size());
-    const Ref held = attribute_of(module, name);
-    return held && std::ranges::count_if(held->attributes, [](const auto& one) { return is_module(one.second); }) == number;
-  }
-
   // A method that was followed, and that no other one names: `_make_layer`.
   bool only_constructs(const Value& type, const std::string& name, Node method) const {
     return after_->ran(method.id()) && std::ranges::none_of(type.scope->names, [&](const auto& one) {
@@ -367,7 +359,7 @@ class ModuleComparison {
     const auto known = [&](Node use) {
       return was_passed_by(edited_, use) || is_compared_alike(use, *all_.was.at(path), *module) ||
              (whole && (alike_for_both(use) || is_size_in_function(use, alike_for_both))) ||
-             (whole && counts_list(use, *all_.was.at(path), was.integer) && counts_list(use, *module, is.integer));
+             (whole && counts_list(use, all_.was.at(path), was.integer) && counts_list(use, module, is.integer));
     };
     bool used = false;
     const bool alike = are_alike(was, is);

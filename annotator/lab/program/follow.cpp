@@ -351,16 +351,51 @@ bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around
   return now != *literals;
 }
 
+// Whether it is, but for its sign, a number by which the module cuts or pads, and another one now.
+bool cuts(std::int64_t literal, const Around& around) {
+  return literal != 0 && moves(std::abs(literal), around.cuts);
+}
+
+std::int64_t cut(std::int64_t literal, const Around& around) {
+  const auto now = only(held(std::abs(literal), around.cuts));
+  if (!now) throw Unclear{"which number " + std::to_string(literal) + " is cannot be known"};
+  return literal < 0 ? -*now : *now;
+}
+
+// `F.pad(x, (self.left, 0))`: from the last dimension on. What is computed of sizes (`F.pad(x, (0, length - x.size(1)))`) is as it was
+// where the dimension is.
+bool follow_pad(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
+  auto widths = list_at(op, 1);
+  if (!widths || widths->size() > 2 * was.size()) throw Unclear{"by how much it pads cannot be known"};
+  bool changed = false;
+  for (std::size_t at = 0; at < widths->size(); ++at) {
+    std::int64_t& width = (*widths)[at];
+    const std::size_t dim = was.size() - 1 - at / 2;
+    if (cuts(width, around)) {
+      width = cut(width, around);
+      changed = true;
+    } else if (was[dim] != is[dim] && !(width != 0 && !held(std::abs(width), around.cuts).empty())) {
+      throw Unclear{"by how much it pads a dimension that has another size cannot be known"};
+    }
+  }
+  set_list(op, 1, *widths);
+  return changed;
+}
+
 // A part of a dimension that is another now: `x[:, :96]`. What a step takes of a table (`self.places[:, : x.size(1)]`) is as much as the
 // batch needs, however large the table is.
 bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   const Numbers& numbers = around.numbers;
   const std::size_t dim = dimension(op, 1, was.size());
-  if (was[dim] == is[dim]) return false;
   bool changed = false;
   for (const std::size_t at : {std::size_t{2}, std::size_t{3}}) {
     Whole* bound = whole_at(op, at);
-    if (bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
+    if (bound != nullptr && cuts(bound->offset, around)) {
+      bound->offset = cut(bound->offset, around);
+      changed = true;
+      continue;
+    }
+    if (was[dim] == is[dim] || bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
     if (around.held && !moves(bound->offset, numbers)) continue;
     bound->offset = bound->offset == was[dim] ? is[dim] : scaled(bound->offset, was[dim], is[dim], numbers);
     changed = true;
@@ -391,8 +426,8 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (op.name == "aten::alias" && around.held && !around.explained)
       return std::unexpected("all of a table was taken, and it has another size now");
     if (op.name == "aten::unflatten") return follow_unflatten(op, was, is, numbers);
-    const bool sized = is_one_of(op.name, {"aten::as_strided", "aten::constant_pad_nd"});
-    if (sized && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");
+    if (is_one_of(op.name, {"aten::pad", "aten::constant_pad_nd"})) return follow_pad(op, was, is, around);
+    if (op.name == "aten::as_strided" && was != is) return std::unexpected(op.name + " of a tensor with other sizes is not followed");
     return false;
   } catch (const Unclear& reason) {
     return std::unexpected(reason.why);

@@ -23,6 +23,7 @@ struct Around {
   bool held = false;       // the operator's first tensor is a parameter, a buffer, or a part of one
   bool explained = true;   // its sizes that are others now are those of other tensors in the module
   Numbers leading = {};    // of `sizes` those of first dimensions: a batch of four is no grid of four
+  Numbers cuts = {};       // of the module's numbers those by which it cuts or pads tensors
   Numbers attention = {};  // of torch's MultiheadAttention: its heads, and how wide one is
 };
 

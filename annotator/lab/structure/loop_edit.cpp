@@ -7,6 +7,7 @@
 namespace hotlens::layers {
 namespace {
 
+constexpr const char* kLast = "what the last of them hands on is not used, which differs from the others";
 constexpr const char* kFirst = "what their loop does with the first is not known";
 
 // One layer of each round: entries of a list, or what is at one place of each of them.
@@ -77,6 +78,7 @@ class LoopEdit {
   std::optional<Unclear> remove(const lab::Rounds& rounds) {
     const std::size_t place = place_of(first_);
     if (place < rounds.first) return unclear(kFirst);
+    if (rounds.last_differs && place + first_.removed.size() == first_.rounds->entries.size()) return unclear(kLast);
     const auto done = lab::remove_rounds(draft_, rounds, place - rounds.first, place - rounds.first + first_.removed.size());
     return done ? std::nullopt : std::optional(unclear(done.error()));
   }
@@ -117,6 +119,7 @@ class LoopEdit {
   std::optional<Unclear> insert(const lab::Rounds& rounds, std::size_t number) {
     const std::size_t place = place_of(first_);
     if (place <= rounds.first) return unclear(kFirst);
+    if (rounds.last_differs && place == first_.rounds->entries.size()) return unclear(kLast);
     std::optional<Unclear> why;
     const auto call = [&](std::size_t round, std::size_t layer, const lab::Round& example, lab::Ids& ids) {
       const Column& column = columns_[layer];

@@ -79,8 +79,10 @@ class Finding {
   std::expected<Rounds, std::string> run(std::size_t number) {
     if (paths_.size() < 2) return std::unexpected("of one layer it is not known what their loop does with each");
     if (auto why = locate(number)) return std::unexpected(*why);
+    complete_last();
     leave_out_shared();
     see_made();
+    see_gathered();
     rounds_.next.emplace_back();
     for (std::size_t at = 1; at + 1 < rounds_.all.size(); ++at) {
       auto next = next_of(rounds_.all[at], rounds_.all[at + 1]);
@@ -116,6 +118,45 @@ class Finding {
       rounds_.all.push_back(std::move(round));
     }
     return std::nullopt;
+  }
+
+  std::vector<const Operator*> computing(const Call& call) const {
+    std::vector<const Operator*> all;
+    for (std::size_t at = call.begin; at < call.end; ++at) {
+      if (draft_.program.operators[at].kind != OperatorKind::free) all.push_back(&draft_.program.operators[at]);
+    }
+    return all;
+  }
+
+  // What stands in another call of the same operators where this is made.
+  TensorId counterpart(TensorId id, const Call& in, const Call& other) const {
+    const auto mine = computing(in), theirs = computing(other);
+    const bool alike = std::ranges::equal(mine, theirs, [](const Operator* a, const Operator* b) {
+      return a->name == b->name && a->overload == b->overload && a->out.size() == b->out.size();
+    });
+    for (std::size_t at = 0; alike && at < mine.size(); ++at) {
+      const auto found = std::ranges::find(mine[at]->out, id);
+      if (found != mine[at]->out.end()) return theirs[at]->out[static_cast<std::size_t>(found - mine[at]->out.begin())];
+    }
+    return kNoTensor;
+  }
+
+  // Nobody takes what the last hands on: `x, skip = layer(x)`, and `x` is used no more.
+  void complete_last() {
+    const Round& before = rounds_.all[rounds_.all.size() - 2];
+    Round& last = rounds_.all.back();
+    for (std::size_t layer = 0; layer < last.calls.size(); ++layer) {
+      const std::vector<TensorId>& theirs = before.passing[layer].out;
+      std::vector<TensorId>& out = last.passing[layer].out;
+      if (out.size() >= theirs.size()) continue;
+      std::vector<TensorId> all;
+      for (const TensorId id : theirs) all.push_back(counterpart(id, before.calls[layer], last.calls[layer]));
+      const bool whole = std::ranges::find(all, kNoTensor) == all.end() &&
+                         std::ranges::all_of(out, [&](TensorId id) { return std::ranges::find(all, id) != all.end(); });
+      if (!whole) continue;
+      rounds_.last_differs = true;
+      out = std::move(all);
+    }
   }
 
   // What goes into all, a mask or edges, is no round's own. The first of many may get something else, as its loop begins.
@@ -157,6 +198,43 @@ class Finding {
         }
       }
       before.insert(round.made.begin(), round.made.end());
+    }
+  }
+
+  // As many of each round, one round's after the other's.
+  bool lists_all(const Values& list) const {
+    std::vector<std::size_t> from;
+    for (const Value& value : list) {
+      const auto* tensor = std::get_if<TensorRef>(&value.is);
+      for (std::size_t at = 0; tensor != nullptr && at < rounds_.all.size(); ++at) {
+        if (rounds_.all[at].made.contains(tensor->id)) from.push_back(at);
+      }
+    }
+    const std::size_t each = from.size() / rounds_.all.size();
+    if (each == 0 || from.size() % rounds_.all.size() != 0) return false;
+    for (std::size_t at = 0; at < from.size(); ++at) {
+      if (from[at] != at / each) return false;
+    }
+    return true;
+  }
+
+  void see_gathered() {
+    const auto& operators = draft_.program.operators;
+    for (std::size_t at = rounds_.all.back().calls.back().end; at < operators.size(); ++at) {
+      if (operators[at].kind == OperatorKind::free || operators[at].out.size() != 1) continue;
+      for (std::size_t argument = 0; argument < operators[at].args.size(); ++argument) {
+        const auto* list = std::get_if<Values>(&operators[at].args[argument].is);
+        if (list == nullptr || !lists_all(*list)) continue;
+        for (const Value& one : *list) {
+          const auto* tensor = std::get_if<TensorRef>(&one.is);
+          for (Round& round : rounds_.all) {
+            if (tensor != nullptr && round.made.contains(tensor->id)) round.gathered.insert(tensor->id);
+          }
+        }
+        rounds_.together = operators[at].out.front();
+        rounds_.list = argument;
+        return;
+      }
     }
   }
 
@@ -231,10 +309,16 @@ class Finding {
       if (op.kind == OperatorKind::free) continue;
       for_each_tensor(op, [&](TensorId id) {
         const auto end = ends.find(id);
-        alone = alone && (end == ends.end() || at < end->second);
+        alone = alone && (end == ends.end() || at < end->second || (is_gathered(id) && makes_together(op)));
       });
     }
     return alone;
+  }
+
+  bool makes_together(const Operator& op) const { return op.out.size() == 1 && op.out.front() == rounds_.together; }
+
+  bool is_gathered(TensorId id) const {
+    return std::ranges::any_of(rounds_.all, [&](const Round& round) { return round.gathered.contains(id); });
   }
 
   const Draft& draft_;

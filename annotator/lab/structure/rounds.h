@@ -20,11 +20,16 @@ struct Round {
   std::vector<Call> before, calls;  // what runs before each call; nothing before the first of all
   std::vector<Passing> passing;     // of the calls, without what goes into each round's
   std::set<TensorId> made;
+  std::set<TensorId>
+      gathered;  // of these, what one operator after all rounds takes together with what the others make: `torch.stack(skips)`
 };
 
 struct Rounds {
   std::vector<Round> all;
-  std::size_t first = 0;  // 1: the first layer is none of them, since its loop does something else before it has more than one
+  std::size_t first = 0;          // 1: the first layer is none of them, since its loop does something else before it has more than one
+  TensorId together = kNoTensor;  // what is made of all that is gathered; `list`: the argument that has it
+  std::size_t list = 0;
+  bool last_differs = false;  // something that each hands on to the next, the last makes for nothing
   std::vector<Ids> next;  // from a round's tensors, those it takes and those it makes, to what stands there in the next; none of the first
 
   // What a round takes from the one before: what it stands for is another tensor in each round.

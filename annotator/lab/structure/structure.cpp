@@ -222,9 +222,13 @@ class Restructuring {
     const auto flow = lab::through(draft_, old);
     if (!flow) return unclear(gap, "what was there " + flow.error(), &old);
     if (shares_weights(gap, old)) return unclear(gap, "what was there has its weights from another layer", &old);
+    const auto held = held_longer(old, flow->out);
     std::vector<Operator>& operators = draft_.program.operators;
     auto made = call(gap, flow->in, Operator(operators[old.begin]), number);
     if (!made) return made.error();
+    for (const Operator& op : made->operators) {
+      for (std::size_t one = 1; one < op.out.size() && held; ++one) draft_.goes_with[op.out[one]] = *held;
+    }
     std::vector<Operator> kept = std::move(made->operators);
     const std::size_t end = old.begin + kept.size();
     std::copy_if(operators.begin() + at(old.begin), operators.begin() + at(old.end), std::back_inserter(kept),
@@ -234,6 +238,24 @@ class Restructuring {
     lab::hand_over(draft_, flow->out, made->out, end);
     const bool no_more_in_place = flow->out == flow->in && made->out != flow->in && draft_.listed(flow->in) == nullptr;
     if (no_more_in_place) draft_.made.insert(flow->in);
+    return std::nullopt;
+  }
+
+  // What a call gives beside its result, and somebody holds although nobody uses it: `out, _ = self.rnn(x)`.
+  std::optional<TensorId> held_longer(const Call& call, TensorId out) const {
+    const auto& operators = draft_.program.operators;
+    std::set<TensorId> others;
+    for (std::size_t place = call.begin; place < call.end; ++place) {
+      const Operator& op = operators[place];
+      if (op.kind != OperatorKind::free && op.out.size() > 1) others.insert(op.out.begin() + 1, op.out.end());
+    }
+    others.erase(out);
+    for (std::size_t place = lab::after_releases(draft_.program, call.end); place < operators.size(); ++place) {
+      if (operators[place].kind != OperatorKind::free) continue;
+      for (const TensorId id : others) {
+        if (lab::uses(operators[place], id)) return id;
+      }
+    }
     return std::nullopt;
   }
 

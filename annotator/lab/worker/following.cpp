@@ -96,6 +96,7 @@ void Following::change(Operator* next, const Bindings& bindings) {
   Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id), .explained = explained};
   const std::size_t holder = std::min(op.module, edited_.modules.size());
   if (holder < what_.numbers.size()) around.numbers = what_.numbers[holder];
+  if (op.module < what_.cuts.size()) around.cuts = what_.cuts[op.module];
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
   if (const auto seen = leading_.find(op.module); seen != leading_.end()) around.leading.assign(seen->second.begin(), seen->second.end());

@@ -15,6 +15,7 @@ namespace hotlens::lab {
 
 struct Followed {
   std::vector<Numbers> numbers;    // of each module, and of the script
+  std::vector<Numbers> cuts;       // of them, see Around
   std::vector<Numbers> attention;  // see Around; of every other module empty
   std::vector<TensorId> recorded;  // of each tensor of the edited program: which it was; empty: the same
 };

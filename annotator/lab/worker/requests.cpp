@@ -205,6 +205,7 @@ json Requests::follow(const json& request, std::int64_t id) {
     return all;
   };
   const Followed what{.numbers = numbers_of("numbers"),
+                      .cuts = numbers_of("cuts"),
                       .attention = numbers_of("attention"),
                       .recorded = request.value("recorded", std::vector<TensorId>())};
   const std::int64_t batch = number(request, "batch", 1, 1, std::numeric_limits<std::int64_t>::max());

@@ -143,6 +143,19 @@ bool is_size(Node use) {
   return is_followed(use, false, 0);
 }
 
+bool is_cut(Node use) {
+  Node whole = use;
+  while (whole.parent().is("unary_operator") || whole.parent().is("parenthesized_expression")) whole = whole.parent();
+  const Node above = whole.parent();
+  if (above.is("slice")) return std::ranges::count(above.text(), ':') == 1;  // and no step
+  const Node list = above.parent(), call = list.is("argument_list") ? list.parent() : Node{};
+  if (!above.is("tuple") && !above.is("list")) return false;
+  if (!call || !call.is("call") || list.children().size() != 2 || list.children()[1].id() != above.id()) return false;
+  const std::string_view callee = call.field("function").text();
+  return (callee == "F.pad" || callee.ends_with("functional.pad")) &&
+         std::ranges::all_of(above.children(), [&](const Node& one) { return one.text() == "0" || one.text() == whole.text(); });
+}
+
 Node function_given(Node use) {
   const Node list = use.parent(), call = list.parent();
   if (!list.is("argument_list") || !call.is("call") || !call.field("function").is("identifier")) return {};
@@ -231,7 +244,8 @@ Node other_use(Node node, const std::string& name, bool attribute, bool real, co
   if (attribute && is_method_of_other(node)) return other_use(node.field("object"), name, attribute, real, also);
   const bool mentions =
       attribute ? node.is("attribute") && node.field("attribute").text() == name : node.is("identifier") && node.text() == name;
-  if (mentions) return (real ? is_rate_or_factor(node) : is_size(node)) || (also && also(node)) ? Node{} : node;
+  if (mentions)
+    return (real ? is_rate_or_factor(node) : is_size(node) || (attribute && is_cut(node))) || (also && also(node)) ? Node{} : node;
   for (const Node& child : node.children()) {
     if (const Node found = other_use(child, name, attribute, real, also)) return found;
   }

@@ -11,6 +11,9 @@ namespace hotlens::layers {
 // Whether a use is, alone or in arithmetic, a size that the replay follows: of `view`, `reshape`, `split` and `expand`, of a tensor that is
 // made (`torch.zeros(n, self.hidden)`, `x.new_zeros(…)`).
 bool is_size(Node use);
+// Whether a use is, alone or with a minus, where a tensor is cut (`x[:, :, : -self.cut]`), or by how much it is padded with nothing else
+// but zeros beside it: `F.pad(x, (self.left, 0))`.
+bool is_cut(Node use);
 // `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
 bool is_of_tensor(Node method);
 // `widths.reverse()`: what a constructor makes of the list is compared.

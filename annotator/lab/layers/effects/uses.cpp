@@ -341,6 +341,18 @@ bool Uses::is_in_class_of_module(Node use) const {
          });
 }
 
+// A plain value of each module whose class this is: what it was and is now is compared, module by module, with what is done with it.
+bool Uses::is_held_by_modules(Node use) const {
+  const Node type = source::enclosing(use, "class_definition");
+  const std::string_view name = use.field("attribute").text();
+  return std::ranges::all_of(edited_.interpreter.modules(), [&](const Ref& module) {
+    if (module->self->kind != Value::Kind::type) return true;
+    const auto order = edited_.interpreter.order(module->self);
+    const Ref held = attribute_of(*module, name);
+    return std::ranges::none_of(order, [&](const Ref& one) { return one->node.id() == type.id(); }) || (held && is_plain(*held));
+  });
+}
+
 // `for layer in self.layers[: self.config.depth]`: where it is as many as there are, alignment and comparison of the number say.
 bool Uses::bounds_list(Node use) const {
   Node chain = use;
@@ -355,7 +367,8 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
     return one.parent().is("comparison_operator") ||
            (one.parent().is("binary_operator") && one.parent().parent().is("comparison_operator"));
   };
-  const bool held = use.is("attribute") && use.field("object").text() == "self" && compared(use) && is_in_class_of_module(use);
+  const bool held = use.is("attribute") && use.field("object").text() == "self" && is_in_class_of_module(use) &&
+                    (compared(use) || is_held_by_modules(use));
   const bool known = is_size(use) || held || (use.is("attribute") && is_size_in_function(use, compared)) || calls_layer(use) ||
                      bounds_list(use) || is_compared(use) || was_passed_by(edited_.sources, use) ||
                      (use.is("attribute") && is_rate_or_factor(use));
@@ -400,6 +413,9 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   if (is_bound_of_random(call, given)) return Why{};
   if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
+  if (is_inside_maker(call) && (text.ends_with("weight.data." + std::string(last)) || text.ends_with("weight." + std::string(last))) &&
+      last.ends_with("_"))
+    return Why{};  // `self.embed.weight.data.uniform_(-1 / words, 1 / words)`
   if (!is_inside_maker(call)) return unknown(call, name);
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};
   if (text.starts_with("torch.") || text.starts_with("np.") || text.starts_with("numpy.")) return std::nullopt;

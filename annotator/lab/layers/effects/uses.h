@@ -56,6 +56,7 @@ class Uses {
   bool bounds_list(Node use) const;
   bool is_compared(Node use) const;
   bool is_in_class_of_module(Node use) const;
+  bool is_held_by_modules(Node use) const;
   bool is_size_in_loop(Node use) const;
   Why elsewhere(Node use, const std::string& name) const;
   static Why unknown(Node use, const std::string& name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/layers/match/loops.h"
@@ -91,6 +92,7 @@ class Aligner {
     const bool list = is->layer == "ModuleList" && is->self->kind == Kind::external;
     if (!list && !is_sequence(*is)) return match_names(was, is, old, now, is->layer == "ModuleDict" && holder != nullptr ? holder : is);
     const bool last_apart = list && holder != nullptr && before.size() != after.size() && use_of_list(holder, name, skips_).last_apart;
+    if (last_apart && !after.empty()) apart_.insert(below(now, after.back().first));
     const bool differs = match_entries(last_apart ? pairs_with_last(before, after) : pairs(before, after), before, after, is, old, now);
     if (differs && holder == nullptr && list) refuse("how the entries of this list are called is not known", now);
     if (!differs || holder == nullptr) return;
@@ -240,13 +242,13 @@ class Aligner {
     }
     const bool known = module->self->kind == Kind::external && !constructor_parameters(module->layer).empty() && children(module).empty();
     if (known) return;
-    std::pair<bool, std::size_t> nearest;
+    std::tuple<bool, bool, std::size_t> nearest;
     for (const auto& [other, was] : all_.kept) {
       const auto example = paths_.find(other);
       if (other == path || example == paths_.end() || !same_build(example->second, module)) continue;
       if (module->self->kind == Kind::external && likeness(*example->second, *module) < 3) continue;
       const auto shared = static_cast<std::size_t>(std::ranges::mismatch(other, path).in1 - other.begin()) + 1;
-      const std::pair near(same_layers(example->second, module), shared);
+      const std::tuple near(!apart_.contains(other), same_layers(example->second, module), shared);
       if (near >= nearest) all_.models[path] = other;
       nearest = std::max(nearest, near);
     }
@@ -255,6 +257,7 @@ class Aligner {
   const Skips& skips_;
   Alignment all_;
   std::map<std::string, Ref> paths_;
+  std::set<std::string> apart_;  // edited paths: the last of a list, where it is used otherwise than the others
   std::set<const Value*> seen_, fresh_, listed_;
   std::optional<Unclear> why_;
 };

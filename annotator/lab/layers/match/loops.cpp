@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -44,7 +45,7 @@ Node argument_of(Node call, std::string_view function) {
 
 // What the body of a loop over a list calls an entry: `for layer in self.layers`, `for i, layer in enumerate(self.layers)` whose `i` is not
 // used, `for i in range(len(self.layers))` with `self.layers[i]`. Empty: the loop is none of these.
-std::string entry_of(Node loop, std::string_view list) {
+std::string entry_of(Node loop, std::string_view list, const std::function<bool(Node)>& is_length) {
   const Node left = loop.field("left"), right = loop.field("right");
   if (right.text() == list) return std::string(left.text());
   if (const Node counted = argument_of(right, "enumerate"); counted && counted.text() == list) {
@@ -52,8 +53,9 @@ std::string entry_of(Node loop, std::string_view list) {
     const bool two = left.is("pattern_list") && names.size() == 2 && !has_identifier(loop.field("body"), names[0].text());
     return two ? std::string(names[1].text()) : std::string();
   }
-  const Node length = argument_of(argument_of(right, "range"), "len");
-  if (!length || length.text() != list || !left.is("identifier")) return {};
+  const Node counted = argument_of(right, "range"), length = argument_of(counted, "len");
+  const bool whole = length ? length.text() == list : counted && is_length(counted);
+  if (!whole || !left.is("identifier")) return {};
   return std::string(list) + "[" + std::string(left.text()) + "]";
 }
 
@@ -144,14 +146,57 @@ bool is_gathered(Node use) {
          !has_identifier(call.field("arguments"), entry.text()) && !takes_away(call.text());
 }
 
-bool is_handed_on(Node use) {
+// `for i in range(self.depth)`, where that is as many as there are.
+bool is_number_of_entries(Node counted, const Ref& module, std::int64_t count) {
+  return counted.text().starts_with("self.") && number_of(module, counted.text().substr(5)) == count;
+}
+
+bool is_handed_on(Node use, const Ref& module, std::int64_t count) {
   const Node loop = source::enclosing(use, "for_statement");
-  const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text()) : std::string();
+  const auto is_length = [&](Node counted) { return is_number_of_entries(counted, module, count); };
+  const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text(), is_length) : std::string();
   const auto body = entry.empty() ? std::vector<Node>() : loop.field("body").children();
   return body.size() == 1 && hands_on(body[0], entry);
 }
 
+// A name that the loop hands on from each entry to the next beside what it keeps, and that nothing reads after it: `x` in
+// `x, skip = layer(x)`. What the last gives there has no gradient.
+bool hands_on_for_nothing(Node loop) {
+  const Node function = source::enclosing(loop, "function_definition");
+  if (!function || source::enclosing(loop, "for_statement") || source::enclosing(loop, "while_statement")) return false;
+  bool found = false;
+  for (const Node& statement : loop.field("body").children()) {
+    const auto parts = statement.children();
+    if (!statement.is("expression_statement") || parts.size() != 1 || !parts[0].is("assignment")) continue;
+    const Node targets = parts[0].field("left"), call = parts[0].field("right");
+    if (!targets.is("pattern_list") || !call || !call.is("call")) continue;
+    for (const Node& name : targets.children()) {
+      const bool taken = name.is("identifier") && has_identifier(call.field("arguments"), name.text());
+      bool read = false;
+      for_each_name(function, name.text(), [&](Node one) { read = read || one.range().begin > loop.range().end; });
+      found = found || (taken && !read);
+    }
+  }
+  return found;
+}
+
 }  // namespace
+
+bool counts_list(Node use, const Ref& module, std::int64_t number) {
+  std::string_view list;
+  const Node counted = use.parent().is("argument_list") ? use.parent().parent() : Node{}, loop = counted ? counted.parent() : Node{};
+  if (is_bound_of_list(use)) {
+    list = use.parent().parent().field("value").text();
+  } else if (loop && loop.is("for_statement") && argument_of(counted, "range").id() == use.id() && loop.field("left").is("identifier")) {
+    const std::string entry = "[" + std::string(loop.field("left").text()) + "]";
+    source::walk(loop.field("body"), [&](Node node) {
+      if (node.is("subscript") && node.text().starts_with("self.") && node.text().ends_with(entry)) list = node.field("value").text();
+      return list.empty();
+    });
+  }
+  const Ref held = list.starts_with("self.") ? attribute_of(*module, list.substr(5)) : nullptr;
+  return held && std::ranges::count_if(held->attributes, [](const auto& one) { return is_module(one.second); }) == number;
+}
 
 bool is_bound_of_list(Node bound) {
   const Node slice = bound.parent(), list = slice.is("slice") ? slice.parent() : Node{};
@@ -168,7 +213,7 @@ ListUse use_of_list(const Ref& module, const std::string& name, const Skips& ski
     use = one;
     const Node above = one.parent();
     rounds.last_apart = rounds.last_apart || (above.is("subscript") && above.field("subscript").text() == "-1");
-    all_hand_on = all_hand_on && is_handed_on(one);
+    all_hand_on = all_hand_on && is_handed_on(one, module, count);
     all_gathered = all_gathered && is_gathered(one);
     const auto loop = round_of(one, module, count);
     if (!loop || rounds.kind == ListUse::Kind::other) return;
@@ -177,6 +222,7 @@ ListUse use_of_list(const Ref& module, const std::string& name, const Skips& ski
   });
   if (use && all_hand_on) return {};
   if (use && all_gathered) return {.kind = ListUse::Kind::gathered, .at = *use};
+  if (rounds.kind == ListUse::Kind::rounds && rounds.at) rounds.last_apart = rounds.last_apart || hands_on_for_nothing(rounds.at);
   if (use && rounds.kind == ListUse::Kind::rounds && !rounds.at) return {.kind = ListUse::Kind::other, .at = *use};
   return rounds;
 }

@@ -150,7 +150,8 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
   if (name == "type" && with.size() == 1 && with[0]->kind == Kind::object) return with[0]->self;
   if ((name == "dict" || name == "OrderedDict" || name == "collections.OrderedDict") && with.size() <= 1 && given.complete)
     return mapping_of(with.empty() ? nullptr : with[0], given.named);
-  const auto items = with.empty() ? std::nullopt : entries(with[0]);
+  const bool empty = with.empty() && given.complete && (name == "list" || name == "tuple" || name == "set");
+  const auto items = empty ? std::optional(std::vector<Ref>()) : with.empty() ? std::nullopt : entries(with[0]);
   if (!items) return nullptr;
   if (name == "len") return whole(std::ssize(*items));
   if (name == "all" || name == "any") {

@@ -17,6 +17,11 @@ bool makes_tensor(std::string_view callee) {
   return std::ranges::find(kFactories, callee) != kFactories.end();
 }
 
+bool is_filling(std::string_view method) {
+  constexpr std::array<std::string_view, 5> kMethods{"append", "extend", "insert", "add", "update"};
+  return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
 }  // namespace
 
 Arguments Interpreter::arguments(Node list, Frame& frame) {
@@ -67,6 +72,10 @@ Ref Interpreter::call_expression(Node node, Frame& frame) {
   }
   const Ref callee = expression(function, frame);
   const Ref result = call(callee, arguments(node.field("arguments"), frame), node);
+  if (callee->kind == Kind::unknown && function.is("attribute") && is_filling(function.field("attribute").text())) {
+    const Ref object = expression(function.field("object"), frame);
+    if (object->kind == Kind::unknown) object->text = result->text;  // what is put into it is a part of it
+  }
   const bool makes = callee->kind == Kind::function || callee->kind == Kind::type || callee->kind == Kind::external;
   if (makes && result->kind == Kind::object && !result->layer.empty()) built_.insert(node.id());
   return result;
