@@ -251,10 +251,11 @@ class ModuleComparison {
   std::optional<Unclear> compare_attributes(const std::string& path, const Ref& was, const Ref& is, const Line& at, bool changed) {
     for (const auto& [name, value] : is->attributes) {
       const Ref old = attribute_of(*was, name);
-      if (is_module(value) || (old && written(*old) == written(*value))) continue;
+      const bool gone = all_.alignment.optional.contains(path.empty() ? name : path + "." + name);  // alignment says what that changes
+      if (is_module(value) || gone || (old && written(*old) == written(*value))) continue;
       if (!old && is_plain(*value)) continue;  // no method that was recorded reads it
       if (old && is_own_number(path, name, *old, *value)) continue;
-      const bool followed = is_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty());
+      const bool followed = is_of_plain(*value) || (value->kind == Kind::object && value->layer.empty() && !value->attributes.empty());
       if (followed && old) {
         if (auto why = compare_plain(path, is, name, *old, *value, 0)) return why;
         continue;
@@ -269,6 +270,13 @@ class ModuleComparison {
       }
     }
     return std::nullopt;
+  }
+
+  // Numbers and words, and lists of them.
+  static bool is_of_plain(const Value& value) {
+    const bool list = value.kind == Kind::list || value.kind == Kind::tuple || value.kind == Kind::mapping;
+    const auto plain = [](const Ref& one) { return is_of_plain(*one); };
+    return is_plain(value) || (list && std::ranges::all_of(value.items, plain) && std::ranges::all_of(value.values, plain));
   }
 
   // Whether it is what counts the layers of a list (`layer_idx`): the number that each has in it, or so much more, of two that were

@@ -159,6 +159,15 @@ std::set<Sizes> ways_with_rest(const std::vector<std::set<std::int64_t>>& candid
   return found;
 }
 
+// Whether a literal that stayed could as well be a number of the module's that moved: heads of four, now eight, beside a window of four.
+bool may_move(std::vector<std::set<std::int64_t>> candidates, const Sizes& literals, const Numbers& numbers, std::int64_t wanted) {
+  bool any = false;
+  for (std::size_t at = 0; at < literals.size(); ++at) {
+    if (moves(literals[at], numbers) && candidates[at].size() > 1) any = candidates[at].erase(literals[at]) > 0 || any;
+  }
+  return any && (!ways(candidates, wanted).empty() || !ways_with_rest(candidates, literals, numbers, wanted).empty());
+}
+
 Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, const Numbers& numbers) {
   const std::int64_t wanted = product(in_is);
   std::vector<std::set<std::int64_t>> candidates;
@@ -173,7 +182,8 @@ Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, c
   auto found = ways(candidates, wanted);
   const bool open = std::ranges::find(literals, -1) != literals.end();
   if (found.empty() && !open) found = ways_with_rest(candidates, literals, numbers, wanted);
-  if (found.size() == 1) return *found.begin();
+  const bool stays = found.size() == 1 && *found.begin() == literals && in_was == in_is;
+  if (found.size() == 1 && !(stays && !open && may_move(candidates, literals, numbers, wanted))) return *found.begin();
   if (found.empty() && in_was == in_is) return literals;  // what the module holds is something else
   throw Unclear{"what " + shown(literals) + " becomes where " + shown(in_was) + " becomes " + shown(in_is) + " cannot be known"};
 }
@@ -397,7 +407,11 @@ bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Around&
     }
     if (was[dim] == is[dim] || bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
     if (around.held && !moves(bound->offset, numbers)) continue;
-    bound->offset = bound->offset == was[dim] ? is[dim] : scaled(bound->offset, was[dim], is[dim], numbers);
+    const auto other = only(held(bound->offset, around.sizes));  // `x[:, :, :length]` of what is padded beyond it
+    const bool whole = bound->offset * is[dim] % was[dim] == 0;
+    bound->offset = bound->offset == was[dim]                                 ? is[dim]
+                    : other && !whole && held(bound->offset, numbers).empty() ? *other
+                                                                              : scaled(bound->offset, was[dim], is[dim], numbers);
     changed = true;
   }
   return changed;
@@ -408,6 +422,10 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 }
 
 }  // namespace
+
+bool cuts_or_pads(const Operator& op) {
+  return is_one_of(op.name, {"aten::slice", "aten::narrow", "aten::pad", "aten::constant_pad_nd"});
+}
 
 std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
   try {

@@ -27,6 +27,10 @@ struct Around {
   Numbers attention = {};  // of torch's MultiheadAttention: its heads, and how wide one is
 };
 
+// Whether it is followed by what its module holds, also where nothing is known of its first tensor when it was recorded: `x[:, :
+// -self.cut]`.
+bool cuts_or_pads(const Operator& op);
+
 // `was`, `is`: the sizes of the operator's first tensor as recorded and now; of one that takes none, empty. True: a literal was changed.
 // The error: why none can be told.
 std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Sizes& is, const Around& around);

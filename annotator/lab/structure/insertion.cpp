@@ -87,6 +87,19 @@ std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
                 : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
 }
 
+// Whether new parameters are, as those of the nearest module around that has some are; nullopt where these differ.
+std::optional<bool> Insertion::is_trained(const std::string& path) const {
+  for (std::string above = lab::split_name(path).first;; above = lab::split_name(above).first) {
+    std::set<bool> found;
+    for (const Tensor& tensor : draft_.program.tensors) {
+      const bool inside = above.empty() || is_within(lab::split_name(tensor.name).first, present(above));
+      if (tensor.kind == TensorKind::parameter && inside) found.insert(tensor.requires_grad);
+    }
+    if (!found.empty()) return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+    if (above.empty()) return true;
+  }
+}
+
 std::optional<Unclear> Insertion::add_layer(const std::string& path) {
   const auto held = held_by(*changes_.is.at(path));
   if (!held) return unclear(path, held.error());
@@ -98,13 +111,12 @@ std::optional<Unclear> Insertion::add_layer(const std::string& path) {
     if (example == draft_.program.tensors.end()) example = std::ranges::find(draft_.program.tensors, TensorKind::parameter, &Tensor::kind);
     if (example == draft_.program.tensors.end())
       return unclear(path, "the recorded model has no parameters that show what is done with new ones");
-    const bool frozen = std::ranges::any_of(
-        draft_.program.tensors, [](const Tensor& tensor) { return tensor.kind == TensorKind::parameter && !tensor.requires_grad; });
-    if (frozen && one.parameter) return unclear(path, "some parameters of the model are frozen; whether new ones are cannot be known");
+    const auto trained = one.parameter ? is_trained(path) : false;
+    if (!trained) return unclear(path, "some parameters of the model are frozen; whether new ones are cannot be known");
     Tensor made = one.whole ? counter(*example) : *example;
     made.kind = one.parameter ? TensorKind::parameter : TensorKind::buffer;
     made.name = kNew + path + "." + one.name;
-    made.requires_grad = one.parameter;
+    made.requires_grad = *trained;
     if (!one.whole) {
       made.value.reset();
       lab::shape(made, one.shape);
@@ -282,8 +294,10 @@ std::optional<Unclear> Insertion::update() {
     if (!called) continue;  // without a gradient nothing is done with it
     const auto order = in_order();
     const auto own = std::ranges::find(order, id);
-    const TensorId before = own == order.begin() ? lab::kNoTensor : *(own - 1);
-    if (auto why = lab::update_also(draft_, id, alike(id, order), before)) return unclear(path, *why);
+    const bool first = own == order.begin();
+    const auto next = std::ranges::find_if(order, [&](TensorId one) { return std::ranges::find(parameters_, one) == parameters_.end(); });
+    const TensorId beside = !first ? *(own - 1) : next == order.end() ? lab::kNoTensor : *next;
+    if (auto why = lab::update_also(draft_, id, alike(id, order), beside, first)) return unclear(path, *why);
   }
   return std::nullopt;
 }

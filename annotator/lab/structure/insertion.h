@@ -49,6 +49,7 @@ class Insertion {
   std::expected<lab::Called, Unclear> call_copy(const std::string& path, lab::TensorId in, std::size_t number);
   std::expected<lab::Called, Unclear> call_again(const std::string& path, lab::TensorId in, std::size_t number);
   bool is_called(const std::string& path) const;
+  std::optional<bool> is_trained(const std::string& path) const;
   std::size_t module(const std::string& name, const std::string& type);
   std::vector<lab::TensorId> in_order() const;
   std::vector<lab::TensorId> alike(lab::TensorId parameter, const std::vector<lab::TensorId>& order) const;

@@ -1,6 +1,7 @@
 #include "annotator/lab/structure/parameters.h"
 
 #include <algorithm>
+#include <map>
 
 #include "annotator/lab/structure/family.h"
 
@@ -146,9 +147,36 @@ class Addition {
   Ids ids_;
 };
 
+std::map<std::string, TensorId> owned(const Draft& draft, const std::string& parameter) {
+  std::map<std::string, TensorId> found;
+  const auto see = [&](TensorId id, const Tensor& tensor) {
+    if (owner_of(tensor.name) == parameter && draft.listed(id) != nullptr)
+      found[tensor.name.substr(0, tensor.name.size() - parameter.size())] = id;
+  };
+  for (std::size_t id = 0; id < draft.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft.program.tensors[id]);
+  for (const auto& [id, tensor] : draft.added) see(id, tensor);
+  return found;
+}
+
+// Each is updated, cleared and listed where the other was. What the first of all leaves, the second finds.
+void swap_turns(Draft& draft, TensorId one, TensorId other) {
+  const auto of_one = owned(draft, draft.listed(one)->name), of_other = owned(draft, draft.listed(other)->name);
+  Ids ids;
+  for (const auto& [what, id] : of_one) {
+    const auto found = of_other.find(what);
+    if (found == of_other.end()) continue;
+    ids[id] = found->second;
+    ids[found->second] = id;
+  }
+  for (Operator& op : draft.program.operators) {
+    const bool updates = op.module == kNoModule && (op.kind == OperatorKind::library || op.kind == OperatorKind::clear_gradient);
+    if (updates) rename(op, ids);
+  }
+}
+
 }  // namespace
 
-Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId after) {
+Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId beside, bool first) {
   std::optional<Family> example;
   for (const TensorId id : likes) {
     auto family = family_of(draft, id);
@@ -158,9 +186,11 @@ Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& li
     if (example->steady()) break;
   }
   if (!example) return "no parameter shows what the step does with a new one";
-  auto before = after == kNoTensor ? std::expected<Family, std::string>(*example) : family_of(draft, after);
+  auto before = beside == kNoTensor ? std::expected<Family, std::string>(*example) : family_of(draft, beside);
   if (!before) return before.error();
-  return Addition(draft, added, std::move(*example), std::move(*before)).run();
+  auto why = Addition(draft, added, std::move(*example), std::move(*before)).run();
+  if (!why && first && beside != kNoTensor) swap_turns(draft, beside, added);
+  return why;
 }
 
 Reason remove_parameter(Draft& draft, TensorId parameter) {

@@ -16,8 +16,8 @@ namespace hotlens::lab {
 // The reason where a step does something with its parameters that cannot be continued for another one.
 using Reason = std::optional<std::string>;
 
-// `likes`: parameters that may serve as the example, the best first; `after`: the parameter before it, or kNoTensor.
-Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId after);
+// `likes`: parameters that may serve as the example, the best first. Its turn comes after `beside`; or where that had its own (`first`).
+Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId beside, bool first);
 
 // With its states, its gradient and its update. One that other layers use as well stays.
 Reason remove_parameter(Draft& draft, TensorId parameter);

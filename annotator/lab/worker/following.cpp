@@ -92,7 +92,8 @@ void Following::change(Operator* next, const Bindings& bindings) {
   const bool explained =
       before == sizes_.end() || is_explained(op.module, before->second, bindings.tensor(first->id).sizes().vec());  // by others than itself
   note_sizes(op, bindings);
-  if (first != nullptr && before == sizes_.end()) return;
+  const bool made = first != nullptr && before == sizes_.end();  // by a layer that is new
+  if (made && !cuts_or_pads(op)) return;
   Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id), .explained = explained};
   const std::size_t holder = std::min(op.module, edited_.modules.size());
   if (holder < what_.numbers.size()) around.numbers = what_.numbers[holder];
@@ -100,8 +101,8 @@ void Following::change(Operator* next, const Bindings& bindings) {
   if (op.module < what_.attention.size()) around.attention = what_.attention[op.module];
   if (const auto seen = around_.find(op.module); seen != around_.end()) around.sizes.assign(seen->second.begin(), seen->second.end());
   if (const auto seen = leading_.find(op.module); seen != leading_.end()) around.leading.assign(seen->second.begin(), seen->second.end());
-  const auto changed =
-      first == nullptr ? follow(op, {}, {}, around) : follow(op, before->second, bindings.tensor(first->id).sizes().vec(), around);
+  const Sizes now = first == nullptr ? Sizes() : bindings.tensor(first->id).sizes().vec();
+  const auto changed = follow(op, made || first == nullptr ? now : before->second, now, around);
   if (!changed) throw Unfollowed(changed.error());
   changed_ += *changed ? 1 : 0;
 }

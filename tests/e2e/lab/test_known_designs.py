@@ -353,9 +353,104 @@ tensors = lambda n: (torch.randint(50, (n, 16)), torch.randint(10, (n,)))
 """
 )
 
+# Causal convolutions that cut what they padded too much; what the last block hands on is dropped.
+SEQUENCES = LOOP.format(
+    model="""
+class Cut(nn.Module):
+    def __init__(self, amount):
+        super().__init__()
+        self.amount = amount
+    def forward(self, x):
+        return x[:, :, : -self.amount].contiguous()
+class Padded(nn.Conv1d):
+    def __init__(self, inputs, outputs, kernel, step):
+        self.left = (kernel - 1) * step
+        super().__init__(inputs, outputs, kernel, dilation=step)
+    def forward(self, x):
+        return super().forward(F.pad(x, (self.left, 0)))
+class Unit(nn.Module):
+    def __init__(self, width, kept, step, kernel):
+        super().__init__()
+        self.inner = Padded(width, 2 * width, kernel, step)
+        self.on, self.kept = nn.Conv1d(width, width, 1), nn.Conv1d(width, kept, 1)
+    def forward(self, x):
+        gate, value = self.inner(x).chunk(2, 1)
+        y = torch.sigmoid(gate) * torch.tanh(value)
+        return x + self.on(y), self.kept(y)
+class Net(nn.Module):
+    def __init__(self, width=12, kept=10, units=3, sums=4, kernel=3, widths=(8, 8, 8)):
+        super().__init__()
+        layers, inputs = list(), 4
+        for at, wide in enumerate(widths):
+            more = (kernel - 1) * 2 ** at
+            layers += [nn.Conv1d(inputs, wide, kernel, padding=more, dilation=2 ** at), Cut(more), nn.ReLU()]
+            inputs = wide
+        self.first = nn.Sequential(*layers, nn.Conv1d(inputs, width, 1))
+        self.units = nn.ModuleList([Unit(width, kept, 2 ** at, kernel) for at in range(units)])
+        self.adding = nn.ModuleList([Unit(width, kept, 2 ** at, kernel) for at in range(sums)])
+        self.last = nn.Conv1d(kept, 5, 1)
+    def forward(self, x):
+        x = self.first(x)
+        kept = []
+        for unit in self.units:
+            x, some = unit(x)
+            kept.append(some)
+        y = x
+        total = 0
+        for unit in self.adding:
+            y, some = unit(y)
+            total = total + some
+        return self.last(total + torch.stack(kept).sum(0)).mean(2)
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(n, 4, 24), torch.randint(5, (n,)))
+"""
+)
+
+# Layers that are there or not, loops that count, a recurrent layer whose state is thrown away but held.
+OPTIONAL = LOOP.format(
+    model="""
+class Block(nn.Module):
+    def __init__(self, width, drop, norm):
+        super().__init__()
+        self.fc = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width) if norm else None
+        self.drop = nn.Dropout(drop) if drop is not None else None
+    def forward(self, x):
+        y = F.relu(self.fc(x))
+        if self.norm is not None:
+            y = self.norm(y)
+        if self.drop is not None:
+            y = self.drop(y)
+        return x + y
+class Net(nn.Module):
+    def __init__(self, width=24, depth=3, drop=None, norm=True, before=None, places=[1], layers=1):
+        super().__init__()
+        self.depth, self.places = depth, places
+        self.before = nn.Linear(width, width) if before else None
+        self.blocks = nn.ModuleList([Block(width, drop, norm) for _ in range(depth)])
+        self.entry = nn.Linear(width, width)
+        self.rnn = nn.GRU(width, width, layers, batch_first=True)
+        self.head = nn.Linear(width, 5)
+    def forward(self, x):
+        if self.before is not None:
+            x = self.before(x)
+        x = self.entry(x)
+        for i in range(self.depth):
+            x = self.blocks[i](x)
+        y, _ = self.rnn(x)
+        if 1 in self.places:
+            y = torch.tanh(y)
+        return self.head(torch.relu(y).mean(1))
+model = Net()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(n, 6, 24), torch.randint(5, (n,)))
+"""
+)
+
 SCRIPTS = {
     "gan": GAN, "coder": AUTOENCODER, "diffusion": DIFFUSION, "rotary": ROTARY, "table": TABLE, "clicks": CLICKS, "sets": SETS,
-    "beside": SIDE_BY_SIDE,
+    "beside": SIDE_BY_SIDE, "sequences": SEQUENCES, "optional": OPTIONAL,
 }  # fmt: skip
 
 
@@ -390,6 +485,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("beside", "24, 3, 3", "24, 2, 3", "Head() removed"),
         ("beside", "24, 3, 3", "24, 3, 5", "Sequential() added"),
         ("beside", "24, 3, 3", "24, 3, 2", "Sequential() removed"),
+        ("sequences", "kernel=3", "kernel=2", "Cut.amount 8 → 4"),
+        ("sequences", "widths=(8, 8, 8)", "widths=(8, 8, 8, 8)", "Cut() added"),
+        ("sequences", "widths=(8, 8, 8)", "widths=(8, 12)", "ReLU() removed"),
+        ("sequences", "units=3", "units=5", "Unit() added"),
+        ("sequences", "units=3", "units=2", "Unit() removed"),
+        ("sequences", "sums=4", "sums=5", "Unit() added"),
+        ("sequences", "sums=4", "sums=3", "Unit() removed"),
+        ("optional", "norm=True", "norm=False", "LayerNorm(24) not called"),
+        ("optional", "drop=None", "drop=0.1", "Dropout(0.1) called"),
+        ("optional", "before=None", "before=True", "Linear(24, 24) called"),
+        ("optional", "depth=3", "depth=4", "Block() added"),
+        ("optional", "depth=3", "depth=2", "Net.depth 3 → 2"),
+        ("optional", "layers=1", "layers=2", "GRU(24, 24, num_layers=1 → 2, batch_first=True)"),
+        ("optional", "nn.GRU", "nn.LSTM", "GRU → LSTM"),
     ],
 )  # fmt: skip
 def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
@@ -403,6 +512,8 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("sets", "heads=4", "heads=8", "into how many parts it splits"),
         ("rotary", "shared: int = 2", "shared: int = 6", "uses times, which was edited"),
         ("clicks", '"40-30"', '"40-30-20"', "where its entries come and go"),
+        ("optional", "places=[1]", "places=[2]", "uses places, which was edited"),
+        ("sequences", "total = 0", "total = 1", "was edited"),
         ("clicks", "int(bottom[-1]), mode", "2 * int(bottom[-1]), mode", "it picks by numbers that Python makes"),
     ],
 )

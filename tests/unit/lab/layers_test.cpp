@@ -143,7 +143,8 @@ namespace {
 std::string called(const std::string& was, const std::string& is) {
   const auto code = [](const std::string& body) { return source::Code("/p/net.py", "def forward(self, x, y=None):\n" + body); };
   const source::Code before = code(was), after = code(is);
-  const auto gaps = forward_gaps(before.root().children().front(), after.root().children().front());
+  const Holds not_known = [](Node /*condition*/) { return std::optional<bool>(); };
+  const auto gaps = forward_gaps(before.root().children().front(), after.root().children().front(), not_known, not_known);
   if (!gaps) return "refused: line " + std::to_string(gaps.error().at.line);
   const auto name = [](const Step& step) { return step.function.empty() ? step.path : step.function; };
   std::string all;

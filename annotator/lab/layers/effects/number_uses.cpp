@@ -101,6 +101,7 @@ bool is_followed(Node use, bool real, int depth) {
 
 // How much a functional dropout drops: `F.dropout(x, self.p, self.training)`, `dropout_p=self.p if self.training else 0.0`.
 bool is_rate(Node use, int depth) {
+  constexpr std::array<std::string_view, 4> kFactors{"mul", "mul_", "div", "div_"};  // `x.mul(self.scale)`
   Node child = use;
   for (Node up = use.parent(); up; child = up, up = up.parent()) {
     if (up.is("conditional_expression") && up.children().size() == 3 && up.children()[0].id() == child.id()) continue;
@@ -108,6 +109,8 @@ bool is_rate(Node use, int depth) {
     if (up.is("keyword_argument") && (up.field("name").text() == "p" || up.field("name").text() == "dropout_p")) continue;
     if (up.is("assignment") && up.field("left").id() != child.id()) return are_followed(up, true, depth);
     if (!up.is("argument_list")) return false;
+    const Node method = up.parent().field("function");
+    if (method.is("attribute") && is_among(kFactors, method.field("attribute").text())) return true;
     const std::string_view callee = up.parent().field("function").text();
     const bool by_name = child.is("keyword_argument");
     const auto given = up.children();

@@ -302,10 +302,12 @@ bool Uses::never_runs(Node node) const {
   return passed && function && edited_.interpreter.ran(function.id());
 }
 
-// A loop of a layer's method that fills a list, now with nothing: `for _ in range(1, blocks): layers.append(block(width))`.
+// A loop of a layer's method, or a branch, that fills a list, now with nothing: `for _ in range(1, blocks): layers.append(block(width))`.
 bool Uses::fills_nothing(Node loop) const {
-  const Node body = loop.field("body"), type = source::enclosing(loop, "class_definition");
-  if (!loop.is("for_statement") || !type || !edited_.interpreter.passed(body.id())) return false;
+  const bool once = loop.is("if_statement") && loop.children("else_clause").empty() && loop.children("elif_clause").empty();
+  const Node body = loop.field(once ? "consequence" : "body");
+  const bool made = source::enclosing(loop, "class_definition") || is_inside_maker(loop);
+  if ((!loop.is("for_statement") && !once) || !made || !edited_.interpreter.passed(body.id())) return false;
   return std::ranges::all_of(body.children(), [](const Node& statement) {
     const auto parts = statement.children();
     const Node call = statement.is("expression_statement") && parts.size() == 1 ? parts[0] : Node{};
@@ -341,7 +343,8 @@ bool Uses::is_in_class_of_module(Node use) const {
          });
 }
 
-// A plain value of each module whose class this is: what it was and is now is compared, module by module, with what is done with it.
+// A plain value of each module whose class this is, or an unknown one: what it was and is now is compared, module by module, with what is
+// done with it.
 bool Uses::is_held_by_modules(Node use) const {
   const Node type = source::enclosing(use, "class_definition");
   const std::string_view name = use.field("attribute").text();
@@ -349,7 +352,8 @@ bool Uses::is_held_by_modules(Node use) const {
     if (module->self->kind != Value::Kind::type) return true;
     const auto order = edited_.interpreter.order(module->self);
     const Ref held = attribute_of(*module, name);
-    return std::ranges::none_of(order, [&](const Ref& one) { return one->node.id() == type.id(); }) || (held && is_plain(*held));
+    return std::ranges::none_of(order, [&](const Ref& one) { return one->node.id() == type.id(); }) ||
+           (held && (is_plain(*held) || held->kind == Value::Kind::unknown));
   });
 }
 
@@ -505,11 +509,15 @@ Uses::Why Uses::result(Node function, const std::string& name) {
     add({}, own, true);
     return std::nullopt;
   }
+  const Node parameters = function.field("parameters");
+  const auto is_it = [&](const Node& one) { return parameter_name(one) == name; };
+  const bool by_parameter = parameters && std::ranges::any_of(parameters.children(), is_it);
   const auto found = index_.find(own);
   for (const Node& one : found == index_.end() ? std::vector<Node>() : found->second) {
     const Node callee = one.parent().is("attribute") ? one.parent() : one, call = callee.parent();
     if (!call.is("call") || !is_field_of(callee, call, "function") || building_.built(call)) continue;
     const Open open{.scope = {}, .name = own};
+    if (by_parameter && !followed(call)) continue;  // it is given something else there, which is followed by itself
     if (auto why = followed(call) ? value(call, name.empty() ? own : name) : elsewhere(call, open.name)) return why;
   }
   return std::nullopt;

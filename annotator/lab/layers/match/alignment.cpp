@@ -74,7 +74,7 @@ class Aligner {
     if (why_) return std::unexpected(*why_);
     list(is, "");
     for (const Gap& gap : all_.gaps) {
-      for (const Step& step : gap.inserted) find_models(step.path);
+      for (const Step& step : gap.inserted) find_models(step.path, gap.rounds.has_value());
     }
     return std::move(all_);
   }
@@ -139,7 +139,7 @@ class Aligner {
         if (held != before.end() && !is_like(*held->second, *value, is->self, name))
           refuse(class_name(*held->second) + " and " + class_name(*value) + " are not called alike, or give something else", path,
                  value->node);
-        if (held == before.end() && !rewritten) check_unread(is, name, path);
+        if (held == before.end() && !rewritten && !all_.optional.contains(path)) check_unread(is, name, path);
         add(std::move(gap), value);
       }
     }
@@ -177,16 +177,60 @@ class Aligner {
     return differs;
   }
 
+  // Attributes that are None or a layer in either text, and that the class asks for in branches of `forward` alone.
+  std::set<std::string> optional_layers(const Ref& was, const Ref& is) const {
+    std::set<std::string> names;
+    for (const auto& [name, value] : is->attributes) {
+      const Ref old = attribute_of(*was, name);
+      const auto may_be_none = [](const Ref& one) { return one && (one->kind == Kind::none || is_module(one)); };
+      if (may_be_none(old) && may_be_none(value) && is_only_asked(is, name)) names.insert(name);
+    }
+    return names;
+  }
+
+  bool is_only_asked(const Ref& module, const std::string& name) const {
+    const Node forward = method_of(module->self, "forward");
+    bool only = true;
+    for_each_use(module->self, name, skips_, [&](Node use) {
+      Node branch = source::enclosing(use, "if_statement");
+      while (branch && !is_there(branch.field("condition"), *module, {name})) branch = source::enclosing(branch, "if_statement");
+      only = only && branch && branch.parent().id() == forward.field("body").id();
+    });
+    return only;
+  }
+
+  // `self.norm is not None`, `self.norm`.
+  static std::optional<bool> is_there(Node condition, const Value& module, const std::set<std::string>& names) {
+    const auto parts = condition.is("comparison_operator") ? condition.children() : std::vector<Node>();
+    const bool compares = parts.size() == 2 && parts[1].is("none");
+    const Node asked = compares ? parts[0] : condition;
+    if (!asked.is("attribute") || asked.field("object").text() != "self") return std::nullopt;
+    const std::string name(asked.field("attribute").text());
+    const Ref held = names.contains(name) ? attribute_of(module, name) : nullptr;
+    if (!held || (!compares && is_module(held) && is_container(held->layer))) return std::nullopt;
+    const std::string_view sign = compares ? condition.field("operators").text() : "is not";
+    if (sign != "is" && sign != "is not") return std::nullopt;
+    return is_module(held) == (sign == "is not");
+  }
+
   // What an edited forward calls otherwise. Whether it was edited.
   bool add_calls(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
     const Node before = method_of(was->self, "forward"), after = method_of(is->self, "forward");
-    if (!before || !after || same_wording(before, after)) return false;
-    auto gaps = forward_gaps(before, after);
+    if (!before || !after) return false;
+    const auto asked = optional_layers(was, is);
+    std::set<std::string> optional;
+    std::ranges::copy_if(asked, std::inserter(optional, optional.end()), [&](const std::string& name) {
+      return is_module(attribute_of(*was, name)) != is_module(attribute_of(*is, name));
+    });
+    if (same_wording(before, after) && optional.empty()) return false;
+    const auto holds = [&](const Ref& module) { return [&, module](Node condition) { return is_there(condition, *module, asked); }; };
+    auto gaps = forward_gaps(before, after, holds(was), holds(is));
     if (!gaps) {
       if (!why_) why_ = std::move(gaps.error());
       if (why_->module.empty()) why_->module = now;
       return true;
     }
+    for (const std::string& name : optional) all_.optional.insert(below(now, name));
     for (Gap& gap : *gaps) {
       gap.holder = now;
       gap.recorded_holder = old;
@@ -196,7 +240,7 @@ class Aligner {
       for (Step& step : gap.inserted) step.path = step.function.empty() ? below(now, step.path) : "";
       all_.gaps.push_back(std::move(gap));
     }
-    return true;
+    return !same_wording(before, after);
   }
 
   // Whether one can stand for the other wherever the class calls it.
@@ -232,23 +276,26 @@ class Aligner {
   }
 
   // Layers of torch.nn are known; the nearest of the same build shows what another one calls.
-  void find_models(const std::string& path) {
+  // `round`: of a loop whose other rounds show what is done with it.
+  void find_models(const std::string& path, bool round) {
     const auto found = paths_.find(path);
     if (found == paths_.end() || all_.kept.contains(path)) return;
     const Ref module = found->second;
     if (is_sequence(*module)) {
-      for (const auto& [name, value] : children(module)) find_models(below(path, name));
+      for (const auto& [name, value] : children(module)) find_models(below(path, name), round);
       return;
     }
     const bool known = module->self->kind == Kind::external && !constructor_parameters(module->layer).empty() && children(module).empty();
     if (known) return;
-    std::tuple<bool, bool, std::size_t> nearest;
+    const auto list_of = [](const std::string& entry) { return entry.substr(0, entry.rfind('.') + 1); };
+    std::tuple<bool, bool, bool, std::size_t> nearest;
     for (const auto& [other, was] : all_.kept) {
       const auto example = paths_.find(other);
       if (other == path || example == paths_.end() || !same_build(example->second, module)) continue;
       if (module->self->kind == Kind::external && likeness(*example->second, *module) < 3) continue;
       const auto shared = static_cast<std::size_t>(std::ranges::mismatch(other, path).in1 - other.begin()) + 1;
-      const std::tuple near(!apart_.contains(other), same_layers(example->second, module), shared);
+      const std::tuple near(!apart_.contains(other), !round || list_of(other) == list_of(path), same_layers(example->second, module),
+                            shared);
       if (near >= nearest) all_.models[path] = other;
       nearest = std::max(nearest, near);
     }
@@ -285,6 +332,7 @@ void add(Alignment& to, Alignment of, const std::string& path) {
   const auto prefixed = [&](const std::string& below) { return below.empty() ? path : path + "." + below; };
   for (const auto& [edited, recorded] : of.kept) to.kept[prefixed(edited)] = prefixed(recorded);
   for (const auto& [edited, other] : of.models) to.models[prefixed(edited)] = prefixed(other);
+  for (const std::string& one : of.optional) to.optional.insert(prefixed(one));
   for (const std::string& one : of.order) to.order.push_back(prefixed(one));
   for (Gap& gap : of.gaps) {
     gap.holder = prefixed(gap.holder);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ struct Alignment {
   std::map<std::string, std::string> models;  // of new layers of a kind that is known from others: edited path to that of the other
   std::vector<std::string> order;             // edited paths, as named_modules() has them
   std::vector<Gap> gaps;
+  std::set<std::string> optional;  // edited paths that are None in one text and a layer in the other, where `forward` only asks for that
 };
 
 // Of another model, whose paths begin with `path`.

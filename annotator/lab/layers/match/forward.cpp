@@ -60,11 +60,17 @@ Chain chain_of(Node expression) {
   return chain;
 }
 
-// Statements; those that hand the same name on are one chain.
-std::vector<Chain> items(Node function) {
-  std::vector<Chain> all;
-  for (const Node& statement : function.field("body").children()) {
+// Statements; those that hand the same name on are one chain. Of a branch whose condition is known, what runs.
+void add_items(Node block, const Holds& holds, std::vector<Chain>& all) {
+  for (const Node& statement : block.children()) {
     if (is_silent(statement)) continue;
+    const bool chooses = statement.is("if_statement") && statement.children("elif_clause").empty();
+    if (const auto known = chooses ? holds(statement.field("condition")) : std::nullopt) {
+      const auto otherwise = statement.children("else_clause");
+      if (*known) add_items(statement.field("consequence"), holds, all);
+      if (!*known && !otherwise.empty()) add_items(otherwise.front().field("body"), holds, all);
+      continue;
+    }
     const auto parts = statement.children();
     const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment") &&
                          parts[0].field("right") && parts[0].field("left").is("identifier");
@@ -85,14 +91,19 @@ std::vector<Chain> items(Node function) {
       all.push_back(std::move(chain));
     }
   }
+}
+
+std::vector<Chain> items(Node function, const Holds& holds) {
+  std::vector<Chain> all;
+  add_items(function.field("body"), holds, all);
   return all;
 }
 
 class ForwardComparison {
  public:
-  std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
+  std::expected<std::vector<Gap>, Unclear> run(Node was, Node is, const Holds& held, const Holds& holds) {
     if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
-    const auto before = items(was), after = items(is);
+    const auto before = items(was, held), after = items(is, holds);
     std::size_t i = 0, j = 0;
     while (i < before.size() || j < after.size()) {
       if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
@@ -225,8 +236,8 @@ std::string function_name(const Step& step) {
   return step.function.substr(0, step.function.find('('));
 }
 
-std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is) {
-  return ForwardComparison().run(was, is);
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds) {
+  return ForwardComparison().run(was, is, held, holds);
 }
 
 }  // namespace hotlens::layers

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <expected>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
 
 namespace hotlens::layers {
 
+// Whether a condition holds, where that is known: `self.dropout is not None`.
+using Holds = std::function<std::optional<bool>(Node condition)>;
+
 // Steps have names within the module. The error: a statement that was edited and is not plain.
-std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is);
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds);
 
 // "relu" of `F.relu`, `torch.relu(x)` and `x.relu()`; of a step that is a function.
 std::string function_name(const Step& step);

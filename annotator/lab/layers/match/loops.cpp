@@ -151,7 +151,18 @@ bool is_number_of_entries(Node counted, const Ref& module, std::int64_t count) {
   return counted.text().starts_with("self.") && number_of(module, counted.text().substr(5)) == count;
 }
 
+// `nn.Sequential(*self.layers)(x)`.
+bool is_called_in_sequence(Node use) {
+  const Node list = use.parent().is("list_splat") ? use.parent().parent() : Node{}, made = list ? list.parent() : Node{};
+  if (!made || !made.is("call") || list.children().size() != 1) return false;
+  const std::string_view name = made.field("function").text();
+  const Node call = made.parent();
+  return (name == "nn.Sequential" || name == "torch.nn.Sequential" || name == "Sequential") && call.is("call") &&
+         call.field("function").id() == made.id() && call.field("arguments").children().size() == 1;
+}
+
 bool is_handed_on(Node use, const Ref& module, std::int64_t count) {
+  if (is_called_in_sequence(use)) return true;
   const Node loop = source::enclosing(use, "for_statement");
   const auto is_length = [&](Node counted) { return is_number_of_entries(counted, module, count); };
   const std::string entry = loop && !loop.field("alternative") ? entry_of(loop, use.text(), is_length) : std::string();

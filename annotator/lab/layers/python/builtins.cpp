@@ -132,6 +132,8 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
     return whole(static_cast<std::int64_t>(std::nearbyint(*real_of(*with[0]))));
   if ((name == "cast" || name == "typing.cast") && with.size() == 2) return with[1];
   if (name == "copy.copy" && with.size() == 1 && with[0]->kind == Kind::object && with[0]->layer.empty()) return make(*with[0]);
+  const bool logarithm = name == "math.log2" || (name == "math.log" && with.size() == 2 && whole_at(1) && with[1]->integer == 2);
+  if (logarithm && whole_at(0) && with[0]->integer > 0) return real(std::log2(static_cast<double>(with[0]->integer)));
   if (name == "math.sqrt" && whole_at(0)) return real(std::sqrt(static_cast<double>(with[0]->integer)));
   if (const Ref known = of_objects(name, with, site)) return known;
   if (name == "field" || name == "dataclasses.field") {
@@ -161,6 +163,11 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
       if (*holds == (name == "any")) return boolean_value(name == "any");
     }
     return boolean_value(name == "all");
+  }
+  if ((name == "max" || name == "min") && with.size() == 1 && given.named.empty() && !items->empty() &&
+      std::ranges::all_of(*items, [](const Ref& one) { return one->kind == Kind::integer; })) {
+    const auto [least, most] = std::ranges::minmax(*items, {}, [](const Ref& one) { return one->integer; });
+    return whole((name == "max" ? most : least)->integer);
   }
   if (name == "tuple") return make({.kind = Kind::tuple, .items = *items});
   constexpr std::array<std::string_view, 6> kLists{"list", "iter", "set", "numpy.array", "numpy.asarray", "frozenset"};

@@ -62,6 +62,8 @@ std::optional<double> computed(std::string_view op, double a, double b) {
 
 // Exact where it fits; nullopt for what is no whole number.
 std::optional<std::int64_t> computed(std::string_view op, std::int64_t a, std::int64_t b) {
+  if (op == "&") return a & b;
+  if (op == "|") return a | b;
   const auto rough = computed(op == "//" ? "/" : op, static_cast<double>(a), static_cast<double>(b));
   if (!rough || std::abs(*rough) > static_cast<double>(kLargest) || op == "/") return std::nullopt;
   if (op == "+") return a + b;

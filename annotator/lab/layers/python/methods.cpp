@@ -10,6 +10,25 @@ namespace {
 
 using Kind = Value::Kind;
 
+// `"layer_{}".format(2)`; nullopt for other ways to write a field.
+std::optional<std::string> formatted(std::string_view text, const std::vector<Ref>& values) {
+  std::string all;
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '}') return std::nullopt;
+    if (text[at] != '{') {
+      all += text[at];
+      continue;
+    }
+    const bool plain = text.substr(at).starts_with("{}") && next < values.size();
+    if (!plain || (values[next]->kind != Kind::integer && values[next]->kind != Kind::text)) return std::nullopt;
+    all += values[next]->kind == Kind::text ? values[next]->text : std::to_string(values[next]->integer);
+    ++next;
+    ++at;
+  }
+  return all;
+}
+
 }  // namespace
 
 // `layers.insert(0, layer)`: those behind it get the next number.
@@ -184,6 +203,9 @@ Ref Interpreter::method(const Ref& self, const std::string& name, const Argument
     if (const Ref known = of_list(self, name, given.positional)) return known;
   }
   if ((self->kind == Kind::real || self->kind == Kind::integer) && name == "item") return self;
+  if (self->kind == Kind::text && name == "format" && given.named.empty() && given.complete) {
+    if (const auto text = formatted(self->text, given.positional); text && spend(text->size())) return text_of(*text);
+  }
   if (self->kind == Kind::text) {
     if (const Ref known = of_text(self, name, given.positional)) return known;
   }

@@ -131,6 +131,10 @@ Ref Interpreter::reshaped(const Ref& tensor, const std::string& name, const Argu
     }
     if (std::ranges::any_of(places, [](std::int64_t one) { return one < 0; })) return nullptr;
     shape = places;
+  } else if (name == "repeat" && std::ssize(places) >= rank && std::ranges::none_of(places, [](std::int64_t one) { return one < 0; })) {
+    for (std::ptrdiff_t at = 0; at < rank; ++at)
+      places[places.size() - static_cast<std::size_t>(at) - 1] *= (*shape)[static_cast<std::size_t>(rank - at) - 1];
+    shape = places;
   } else if ((name == "view" || name == "reshape") && std::ranges::none_of(places, [](std::int64_t one) { return one < 0; })) {
     shape = places;
   } else {
