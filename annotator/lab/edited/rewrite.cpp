@@ -100,16 +100,6 @@ bool cuts_by(const layers::Value& type, const std::string& attribute) {
   return found || std::ranges::any_of(type.items, [&](const Ref& base) { return base->kind == Kind::type && cuts_by(*base, attribute); });
 }
 
-lab::Numbers cuts_of(const layers::Value& was, const layers::Value& is) {
-  lab::Numbers all;
-  if (was.self == nullptr || was.self->kind != Kind::type) return all;
-  for (const auto& [name, value] : was.attributes) {
-    const auto one = whole_of(value), other = whole_of(attribute_of(is, name));
-    if (one && other && cuts_by(*was.self, "self." + name)) all.emplace_back(*one, *other);
-  }
-  return all;
-}
-
 lab::Numbers attention_of(const layers::Value& was, const layers::Value& is) {
   lab::Numbers all;
   for (const char* name : {"num_heads", "head_dim"}) {
@@ -177,6 +167,19 @@ class Rewriting {
   }
 
  private:
+  lab::Numbers cuts_of(const layers::Value& was, const layers::Value& is) {
+    lab::Numbers all;
+    if (was.self == nullptr || was.self->kind != Kind::type) return all;
+    for (const auto& [name, value] : was.attributes) {
+      const auto one = whole_of(value), other = whole_of(attribute_of(is, name));
+      if (!one || !other) continue;
+      const auto [known, is_new] = cuts_.try_emplace({was.self, name});
+      if (is_new) known->second = cuts_by(*was.self, "self." + name);
+      if (known->second) all.emplace_back(*one, *other);
+    }
+    return all;
+  }
+
   static Unclear unclear(const Change& change, std::string reason) {
     return {.reason = std::move(reason), .module = change.path, .at = change.at};
   }
@@ -338,6 +341,7 @@ class Rewriting {
   }
 
   const Changes& changes_;
+  std::map<std::pair<Ref, std::string>, bool> cuts_;  // whether a class cuts by an attribute
   Program program_;
 };
 

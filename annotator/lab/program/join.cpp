@@ -38,6 +38,7 @@ class Joiner {
     Shapes shapes(measured_.document), shapes_of_other(other_.document);
     joined["operators"] = operators(part(measured_, "operators"), part(other_, "operators"), shapes, shapes_of_other);
     joined["batch_size"] = line(measured_.batch, other_.batch);
+    joined["zeros_batch"] = measured_.batch;
     joined["allocator"] = json::object();  // the peak follows no line, and is compared at each size
     return joined;
   }

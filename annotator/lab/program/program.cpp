@@ -105,6 +105,8 @@ class Decoder {
     program_.device = text(document_, "device");
     if (has(document_, "threads")) program_.threads = static_cast<int>(std::clamp<std::int64_t>(number(document_.at("threads")), 1, 1024));
     program_.batch = maybe_whole(document_, "batch_size");
+    if (const auto found = document_.find("zeros_batch"); found != document_.end() && found->is_number_integer())
+      program_.zeros_batch = std::max<std::int64_t>(found->get<std::int64_t>(), 0);
     if (has(document_, "minor_faults")) program_.minor_faults = number(document_.at("minor_faults"));
     if (has(document_, "allocator")) {
       program_.start = maybe_whole(document_.at("allocator"), "start_bytes");
@@ -410,6 +412,7 @@ json encode(const Program& program) {
   json document{{"format", kFormat},        {"torch", program.torch},   {"device", program.device},  {"threads", program.threads},
                 {"modules", json::array()}, {"tensors", json::array()}, {"operators", json::array()}};
   if (program.batch) document["batch_size"] = encoded(*program.batch);
+  if (program.zeros_batch > 0) document["zeros_batch"] = program.zeros_batch;
   if (program.minor_faults) document["minor_faults"] = *program.minor_faults;
   if (program.start) document["allocator"]["start_bytes"] = encoded(*program.start);
   if (program.peak) document["allocator"]["peak_bytes"] = encoded(*program.peak);

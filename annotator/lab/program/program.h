@@ -122,6 +122,7 @@ struct Program {
   std::string torch, device;
   int threads = 1;
   std::optional<Whole> batch;                // of the recording
+  std::int64_t zeros_batch = 0;              // of two recordings in one: the batch size of that whose shares of zeros these are
   std::optional<Whole> start, peak;          // bytes of the recorder's allocator
   std::optional<std::int64_t> minor_faults;  // of the recorded step
   std::vector<std::string> modules;          // paths

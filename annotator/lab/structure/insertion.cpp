@@ -122,7 +122,7 @@ std::optional<Unclear> Insertion::add_layer(const std::string& path) {
       lab::shape(made, one.shape);
     }
     own.push_back(draft_.add(std::move(made)));
-    if (one.parameter) parameters_.push_back(own.back());
+    if (*trained) parameters_.push_back(own.back());
   }
   return std::nullopt;
 }

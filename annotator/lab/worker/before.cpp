@@ -42,9 +42,6 @@ void fill_reals(at::Tensor& all, const Tensor& tensor, const Bindings& bindings)
       all.uniform_(0.5, 1);
       break;  // may be a variance
     case TensorKind::state:
-      all.uniform_(kSmall / 2, kSmall);
-      all.slice(0, std::llround(static_cast<double>(all.numel()) * (1 - tensor.zeros))).zero_();
-      break;
     case TensorKind::gradient:
       all.uniform_(kSmall / 2, kSmall);
       break;
@@ -73,6 +70,13 @@ void fill(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
 
 }  // namespace
 
+void Before::put_zeros(at::Tensor& all, const Tensor& tensor, std::int64_t batch) const {
+  if (tensor.kind != TensorKind::state || tensor.zeros <= 0 || tensor.value || !at::isFloatingType(all.scalar_type())) return;
+  const double times = zeros_batch_ > 0 && batch > 0 ? static_cast<double>(batch) / static_cast<double>(zeros_batch_) : 1;
+  const double share = std::pow(tensor.zeros, times);
+  all.slice(0, std::llround(static_cast<double>(all.numel()) * (1 - share))).zero_();
+}
+
 TensorId parameter_of(const Tensor& gradient, const std::vector<Tensor>& tensors) {
   if (gradient.kind != TensorKind::gradient) return kNoTensor;
   std::string_view name = gradient.name;
@@ -82,7 +86,8 @@ TensorId parameter_of(const Tensor& gradient, const std::vector<Tensor>& tensors
   return found == tensors.end() ? kNoTensor : found - tensors.begin();
 }
 
-Before::Before(const Program& program, std::map<std::int64_t, Fate> fate) : tensors_(program.tensors), fate_(std::move(fate)) {
+Before::Before(const Program& program, std::map<std::int64_t, Fate> fate)
+    : tensors_(program.tensors), zeros_batch_(program.zeros_batch), fate_(std::move(fate)) {
   for (const Tensor& tensor : tensors_) {
     if (tensor.foreign || tensor.device != program.device) uncounted_.insert(tensor.storage);
   }
@@ -103,6 +108,7 @@ Before::Storage Before::make(const Tensor& tensor, const Bindings& bindings, boo
   Storage made{.all = at::empty({bytes / width}, at::device(c10::Device(tensor.device)).dtype(type)), .saved = {}};
   fill(made.all, tensor, bindings);
   if (save) made.saved = made.all.clone();
+  put_zeros(made.all, tensor, bindings.batch);
   return made;
 }
 
@@ -116,6 +122,7 @@ at::Tensor Before::storage(const Tensor& tensor, const Bindings& bindings) {
     place = make(tensor, bindings, fate == Fate::changed);
   } else if (place.saved.defined()) {
     place.all.copy_(place.saved);
+    put_zeros(place.all, tensor, bindings.batch);
   }
   return place.all;
 }

@@ -51,8 +51,11 @@ class Before {
   at::Tensor storage(const Tensor& tensor, const Bindings& bindings);
   Storage make(const Tensor& tensor, const Bindings& bindings, bool save) const;
   void attach_gradients(Bindings& bindings) const;
+  // What no batch has named yet is zero in a state (rows of a table): with N times the samples the share is that to the power of N.
+  void put_zeros(at::Tensor& all, const Tensor& tensor, std::int64_t batch) const;
 
   const std::vector<Tensor>& tensors_;
+  std::int64_t zeros_batch_ = 0;  // see Program
   std::map<std::int64_t, Fate> fate_;
   std::set<std::int64_t> uncounted_;                               // storages that come during the step, or that are foreign
   std::map<std::pair<std::int64_t, std::int64_t>, Storage> made_;  // by storage and batch size

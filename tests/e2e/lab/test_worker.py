@@ -344,3 +344,17 @@ def test_a_block_within_another_runs_again_once_it_has(worker: Worker) -> None:
     (replay,) = worker.ask(do="step", batch=1, plans=[[0, 10]])["replays"]
     assert {run["block"] for run in replay["blocks"]} == {0, 10}
     assert [segment["block"] for segment in replay["segments"]].count(10) == 0
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_a_state_has_fewer_zeros_at_a_larger_batch(worker: Worker, changes: bool) -> None:
+    """What no sample has named: half at one sample, a quarter at two, a sixteenth at four; whether or not a step changes the state."""
+    steps = [op("aten::nonzero", {"t": 0}, out=1), op("hotlens::free", 1)]
+    if changes:
+        steps.append(op("aten::add_", {"t": 0}, 1.0, out=0, overload="Scalar"))
+    document = program([tensor([1000], "state", name="exp_avg of net.fc.weight", zeros=0.5)], steps)
+    worker.load({**document, "zeros_batch": 1})
+    answer = worker.ask(do="step", batch=[1, 2, 4], rounds=2)
+    assert "error" not in answer, answer
+    rows = [(one["peak_bytes"] - one["start_bytes"]) // 8 for one in answer["replays"]]
+    assert rows == [500, 750, 938]

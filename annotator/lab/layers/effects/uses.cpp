@@ -121,6 +121,7 @@ void Uses::targets(Node left, Node right) {
 }
 
 void Uses::parameter(Node function, Node parameter) {
+  defaults_.emplace(function.id(), parameter_name(parameter));
   add(function, parameter_name(parameter));
 }
 
@@ -511,7 +512,7 @@ Uses::Why Uses::result(Node function, const std::string& name) {
   }
   const Node parameters = function.field("parameters");
   const auto is_it = [&](const Node& one) { return parameter_name(one) == name; };
-  const bool by_parameter = parameters && std::ranges::any_of(parameters.children(), is_it);
+  const bool by_parameter = parameters && std::ranges::any_of(parameters.children(), is_it) && !defaults_.contains({function.id(), name});
   const auto found = index_.find(own);
   for (const Node& one : found == index_.end() ? std::vector<Node>() : found->second) {
     const Node callee = one.parent().is("attribute") ? one.parent() : one, call = callee.parent();

@@ -83,6 +83,7 @@ class Uses {
   std::map<std::string, std::vector<Node>, std::less<>> index_;  // identifiers by their text
   std::set<std::string> flags_;                                  // names under which such a flag was given
   std::set<std::string> fields_;                                 // of packages' configurations, that were given
+  std::set<std::pair<const void*, std::string>> defaults_;       // parameters whose default value was edited
   std::set<Name> seen_;
   std::deque<Open> open_;
 };
