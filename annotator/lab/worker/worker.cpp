@@ -3,7 +3,9 @@
 //
 // Compiled as one file (the headers of torch take longer than all that is ours), at first use, with the user's compiler.
 #include "annotator/lab/program/follow.cpp"
+#include "annotator/lab/program/literals.cpp"
 #include "annotator/lab/program/program.cpp"
+#include "annotator/lab/program/views.cpp"
 #include "annotator/lab/worker/application.cpp"
 #include "annotator/lab/worker/arguments.cpp"
 #include "annotator/lab/worker/before.cpp"

@@ -13,6 +13,7 @@ from .clock import Clock
 from .plan import NOTHING, Statement
 
 MOST_TIMES = 1000  # kept of a statement, one an update
+FEWEST_USUAL = 3  # times that have a usual one
 
 
 @dataclass
@@ -245,7 +246,7 @@ class Watched:
                     "in_watched": in_watched,
                     "first_update": seen.first,
                     "last_update": seen.last,
-                    "usual_ns": usual(self.times_ns[number]),
+                    "usual_ns": usual(self.times_ns[number]) if in_watched >= FEWEST_USUAL else None,
                     "startup_calls": startup.calls[number],
                     "startup_ns": sum(startup.total_ns[n] for n in parts),
                 }
@@ -254,7 +255,7 @@ class Watched:
 
 def usual(times: list[int]) -> list[int] | None:
     """10th percentile, median and 90th percentile; None of fewer than three times."""
-    if len(times) < 3:
+    if len(times) < FEWEST_USUAL:
         return None
     tenths = quantiles(times, n=10, method="inclusive")
     return [int(tenths[0]), int(tenths[4]), int(tenths[8])]

@@ -24,6 +24,8 @@ from .phases import Farewell, Mapped, Measured, Phase, Plain, Recorded, Untouche
 
 # So many steps in a row with something unusual in them are the loop's own way.
 UNUSUAL_IN_A_ROW = 12
+# So many steps after a profiler find what it has left behind.
+NEXT_FEW = 4
 # Where layers are dropped at random, so many more map steps are tried for one that runs at least half of them.
 MAP_TRIES = 4
 # Where nobody knows how many steps there are, so many times the measured steps are watched before them at most.
@@ -86,6 +88,7 @@ class Course:
         self._trained = False  # the open step has had a backward pass
         self._left_out = 0  # steps in a row
         self._profiled_until: int | None = None  # when the last profiler was done, ns
+        self._since_profiler = 0  # steps begun since then
 
     @property
     def over(self) -> bool:
@@ -98,8 +101,10 @@ class Course:
 
     @property
     def after_profiler_ns(self) -> int | None:
-        """How long ago the last profiler was done."""
-        return None if self._profiled_until is None else time.perf_counter_ns() - self._profiled_until
+        """How long ago the last profiler was done; None where the open step is not one of the next few."""
+        if self._profiled_until is None or self._since_profiler > NEXT_FEW:
+            return None
+        return time.perf_counter_ns() - self._profiled_until
 
     @property
     def watches_on(self) -> bool:
@@ -151,6 +156,7 @@ class Course:
                 phase.start()
                 starts(phase)
             phase.begin_step()
+            self._since_profiler += 1
 
     def _take_another(self, phase: Mapped | Recorded) -> None:
         """Another step, where this one says too little: last."""
@@ -196,7 +202,7 @@ class Course:
         self.past.append(phase)
         phase.finish(self.draft)
         if isinstance(phase, Measured):
-            self._profiled_until = time.perf_counter_ns()
+            self._profiled_until, self._since_profiler = time.perf_counter_ns(), 0
 
     def abandon(self) -> None:
         """Drops everything; nothing of a profiler stays on."""
