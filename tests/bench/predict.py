@@ -160,11 +160,12 @@ def main() -> None:
                 if not options.times:
                     memory += compare_peaks(model, [int(size) for size in options.sizes.split(",")], Path(place))
                 if not options.peaks:
-                    times += compare_times(model, Path(place))
+                    found = compare_times(model, Path(place))
+                    times += found
+                    for row in found:
+                        show(row)
             except RuntimeError as reason:
                 print(f"{model}: refused, {reason}", flush=True)
-    for row in times:
-        show(row)
     print(f"memory to the byte: {sum(error == 0 for error in memory)} of {len(memory)}")
     summary("memory", memory)
     if options.peaks:
@@ -172,7 +173,6 @@ def main() -> None:
     summary("time", [row.error for row in times])
     quiet = [row for row in times if row.is_quiet]
     summary("time, controls within 3 %", [row.error for row in quiet])
-    summary("the same, where the recording is within 3 % as well", [row.error for row in quiet if abs(row.bundle) <= QUIET])
     summary("control, real against real", [control for row in times for control in row.controls])
     summary("recordings against real steps", [row.bundle for row in times])
     print(f"inside the interval: {sum(row.inside for row in times)} of {len(times)}")

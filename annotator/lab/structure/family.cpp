@@ -24,16 +24,27 @@ bool is_anothers(const Draft& draft, const Family& family, const Value& value) {
   return owned && !family.ids.contains(tensor->id);
 }
 
+}  // namespace
+
+std::multimap<std::string, TensorId> owned_by(const Draft& draft, TensorId parameter) {
+  const std::string& name = draft.listed(parameter)->name;
+  std::multimap<std::string, TensorId> found;
+  const auto see = [&](TensorId id, const Tensor& tensor) {
+    const bool held = tensor.kind == TensorKind::state || tensor.kind == TensorKind::gradient;
+    if (held && draft.listed(id) != nullptr && owner_of(tensor.name) == name)
+      found.emplace(tensor.name.substr(0, tensor.name.size() - name.size()), id);
+  };
+  for (std::size_t id = 0; id < draft.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft.program.tensors[id]);
+  for (const auto& [id, tensor] : draft.added) see(id, tensor);
+  return found;
+}
+
+namespace {
+
 class Search {
  public:
   Search(const Draft& draft, TensorId parameter) : draft_(draft), family_{.parameter = parameter, .ids = {parameter}, .runs = {}} {
-    const std::string& name = draft.listed(parameter)->name;
-    const auto see = [&](TensorId id, const Tensor& tensor) {
-      const bool held = tensor.kind == TensorKind::state || tensor.kind == TensorKind::gradient;
-      if (held && draft.listed(id) != nullptr && owner_of(tensor.name) == name) family_.ids.insert(id);
-    };
-    for (std::size_t id = 0; id < draft.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft.program.tensors[id]);
-    for (const auto& [id, tensor] : draft.added) see(id, tensor);
+    for (const auto& [what, id] : owned_by(draft, parameter)) family_.ids.insert(id);
   }
 
   std::expected<Family, std::string> run() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ struct Family {
 
 // Whether the value is one of the family's.
 bool belongs(const Family& family, const Value& value);
+
+// States and gradients that exist before the step, by what they are: "exp_avg of ".
+std::multimap<std::string, TensorId> owned_by(const Draft& draft, TensorId parameter);
 
 // The error: something else than the update, its gradients and lists of them works with it.
 std::expected<Family, std::string> family_of(const Draft& draft, TensorId parameter);

@@ -1,7 +1,6 @@
 #include "annotator/lab/structure/parameters.h"
 
 #include <algorithm>
-#include <map>
 
 #include "annotator/lab/structure/family.h"
 
@@ -147,21 +146,10 @@ class Addition {
   Ids ids_;
 };
 
-std::map<std::string, TensorId> owned(const Draft& draft, const std::string& parameter) {
-  std::map<std::string, TensorId> found;
-  const auto see = [&](TensorId id, const Tensor& tensor) {
-    if (owner_of(tensor.name) == parameter && draft.listed(id) != nullptr)
-      found[tensor.name.substr(0, tensor.name.size() - parameter.size())] = id;
-  };
-  for (std::size_t id = 0; id < draft.program.tensors.size(); ++id) see(static_cast<TensorId>(id), draft.program.tensors[id]);
-  for (const auto& [id, tensor] : draft.added) see(id, tensor);
-  return found;
-}
-
 // Each is updated, cleared and listed where the other was. What the first of all leaves, the second finds.
 void swap_turns(Draft& draft, TensorId one, TensorId other) {
-  const auto of_one = owned(draft, draft.listed(one)->name), of_other = owned(draft, draft.listed(other)->name);
-  Ids ids;
+  const auto of_one = owned_by(draft, one), of_other = owned_by(draft, other);
+  Ids ids{{one, other}, {other, one}};
   for (const auto& [what, id] : of_one) {
     const auto found = of_other.find(what);
     if (found == of_other.end()) continue;

@@ -9,13 +9,23 @@
 namespace hotlens::lab {
 namespace {
 
+// Without releases.
+std::vector<const Operator*> computing(const Draft& draft, const Call& call) {
+  std::vector<const Operator*> all;
+  for (std::size_t at = call.begin; at < call.end; ++at) {
+    const Operator& op = draft.program.operators[at];
+    if (op.kind != OperatorKind::free) all.push_back(&op);
+  }
+  return all;
+}
+
 // Whether two stretches of a program are alike, and which tensor of one stands where in the other.
 class Likeness {
  public:
   explicit Likeness(const Draft& draft) : draft_(draft) {}
 
   bool same(const Call& one, const Call& other) {
-    const auto mine = operators(one), theirs = operators(other);
+    const auto mine = computing(draft_, one), theirs = computing(draft_, other);
     return std::ranges::equal(mine, theirs, [&](const Operator* a, const Operator* b) { return same(*a, *b); });
   }
 
@@ -32,15 +42,6 @@ class Likeness {
   Ids take() { return std::move(there_); }
 
  private:
-  std::vector<const Operator*> operators(const Call& call) const {
-    std::vector<const Operator*> all;
-    for (std::size_t at = call.begin; at < call.end; ++at) {
-      const Operator& op = draft_.program.operators[at];
-      if (op.kind != OperatorKind::free) all.push_back(&op);
-    }
-    return all;
-  }
-
   bool is_held(TensorId id) const {
     const Tensor* tensor = draft_.listed(id);
     return tensor != nullptr && tensor->kind != TensorKind::input && tensor->kind != TensorKind::other;
@@ -120,17 +121,9 @@ class Finding {
     return std::nullopt;
   }
 
-  std::vector<const Operator*> computing(const Call& call) const {
-    std::vector<const Operator*> all;
-    for (std::size_t at = call.begin; at < call.end; ++at) {
-      if (draft_.program.operators[at].kind != OperatorKind::free) all.push_back(&draft_.program.operators[at]);
-    }
-    return all;
-  }
-
   // What stands in another call of the same operators where this is made.
   TensorId counterpart(TensorId id, const Call& in, const Call& other) const {
-    const auto mine = computing(in), theirs = computing(other);
+    const auto mine = computing(draft_, in), theirs = computing(draft_, other);
     const bool alike = std::ranges::equal(mine, theirs, [](const Operator* a, const Operator* b) {
       return a->name == b->name && a->overload == b->overload && a->out.size() == b->out.size();
     });

@@ -513,7 +513,7 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("rotary", "shared: int = 2", "shared: int = 6", "uses times, which was edited"),
         ("clicks", '"40-30"', '"40-30-20"', "where its entries come and go"),
         ("optional", "places=[1]", "places=[2]", "uses places, which was edited"),
-        ("sequences", "total = 0", "total = 1", "was edited"),
+        ("sequences", "total = 0", "total = 1", "Net.forward was edited"),
         ("clicks", "int(bottom[-1]), mode", "2 * int(bottom[-1]), mode", "it picks by numbers that Python makes"),
     ],
 )

@@ -99,7 +99,8 @@ bool is_followed(Node use, bool real, int depth) {
   return false;
 }
 
-// How much a functional dropout drops: `F.dropout(x, self.p, self.training)`, `dropout_p=self.p if self.training else 0.0`.
+// What a method multiplies with, or how much a functional dropout drops: `F.dropout(x, self.p, self.training)`, `dropout_p=self.p if
+// self.training else 0.0`.
 bool is_rate(Node use, int depth) {
   constexpr std::array<std::string_view, 4> kFactors{"mul", "mul_", "div", "div_"};  // `x.mul(self.scale)`
   Node child = use;

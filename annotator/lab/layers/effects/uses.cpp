@@ -418,10 +418,9 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   if (is_bound_of_random(call, given)) return Why{};
   if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
-  if (is_inside_maker(call) && (text.ends_with("weight.data." + std::string(last)) || text.ends_with("weight." + std::string(last))) &&
-      last.ends_with("_"))
-    return Why{};  // `self.embed.weight.data.uniform_(-1 / words, 1 / words)`
   if (!is_inside_maker(call)) return unknown(call, name);
+  const bool of_weight = text.ends_with("weight.data." + std::string(last)) || text.ends_with("weight." + std::string(last));
+  if (of_weight && last.ends_with("_")) return Why{};  // `self.embed.weight.data.uniform_(-1 / words, 1 / words)`
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};
   if (text.starts_with("torch.") || text.starts_with("np.") || text.starts_with("numpy.")) return std::nullopt;
   return unknown(call, name);

@@ -232,7 +232,8 @@ class LoopClocks:
         worked = [each.worked(watched) for each in self._clocks]
         began = [each.began(ns, watched) for each, ns in zip(self._clocks, worked)]
         usual = all(each.has_worked_twice(ns) for each, ns in zip(self._clocks, worked))
-        counts = watched and not (usual and (self._is_shaken() if not self._undisturbed else self._leading()))
+        left_out = usual and (self._leading() if self._undisturbed else self._is_shaken())
+        counts = watched and not left_out
         if watched and self._undisturbed:
             if usual:
                 self._longer_ns.append(self._carried_ns)
