@@ -53,9 +53,9 @@ def test_a_full_disk_is_said(hotlens: Run, write: Write) -> None:
 
 def opened(viewers: Path, files: list[Path]) -> list[dict[str, Any]]:
     command = ["node", str(viewers / "open.mjs"), *map(str, files)]
-    return [
-        json.loads(line) for line in subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout.splitlines()
-    ]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def test_speedscope_opens_the_speedscope_export(hotlens: Run, viewers: Path, tmp_path: Path) -> None:

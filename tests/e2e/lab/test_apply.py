@@ -244,7 +244,7 @@ class Slow(Dataset):
         return torch.ones(16), 1
 
 
-model = nn.Linear(16, 4)
+model = nn.Sequential(nn.Linear(16, 2000), nn.ReLU(), nn.Linear(2000, 2000), nn.ReLU(), nn.Linear(2000, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for x, y in DataLoader(Slow(), batch_size=10):
     optimizer.zero_grad()
