@@ -8,7 +8,7 @@
 
 namespace hotlens {
 
-// All times are whole nanoseconds; formatting happens at the last step (server/features/format.h).
+// All times are whole nanoseconds; formatting happens at the last step (server/features/words/format.h).
 using Ns = std::chrono::duration<std::int64_t, std::nano>;
 
 // Sizes in bytes; negative values are differences (a free in a memory event).

@@ -18,8 +18,8 @@
 #include "annotator/source/notebook/notebook.h"
 #include "server/cli/verbs.h"
 #include "server/features/features.h"
-#include "server/features/file_facts.h"
-#include "server/features/format.h"
+#include "server/features/lines/file_facts.h"
+#include "server/features/words/format.h"
 #include "server/runs/discovery.h"
 #include "server/runs/packages.h"
 

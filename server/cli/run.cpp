@@ -19,8 +19,8 @@
 #include "annotator/report/loop_text.h"
 #include "annotator/report/ranks.h"
 #include "server/cli/verbs.h"
-#include "server/features/format.h"
-#include "server/features/step_words.h"
+#include "server/features/words/format.h"
+#include "server/features/words/step_words.h"
 #include "server/runs/discovery.h"
 
 namespace hotlens::cli {

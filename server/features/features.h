@@ -2,7 +2,8 @@
 //
 // Every feature is a pure function of a FileView (a snapshot: the text as it is now, the profile, where the profile's facts stand in that
 // text). No thread, no I/O, no LSP types: the session turns byte columns into the client's encoding, `hotlens check` prints them as they
-// are.
+// are. Each folder knows those before it: `lines/`, the numbers of a line; `words/`, how they are told; `binding/`, the facts of a file
+// bound to its text; `hints/`, lists over lines; `hovers/`; `actions/`, lenses too; `timeline/`, the timeline's features.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,14 @@
 #include "annotator/profile/profile.h"
 #include "annotator/report/cost_card.h"
 #include "annotator/source/anchors.h"
-#include "server/features/hint_units.h"
 
 namespace hotlens::features {
 
 struct FileView;
 struct Baseline;
+
+// What a hint tells of its line (words/hint_units.h).
+enum class HintUnit : std::uint8_t { time, share, memory, throughput };
 
 struct Options {
   double min_share = 0.01;                    // of the step; lines below it get no hint

@@ -17,9 +17,9 @@
 #include "annotator/source/notebook/notebook.h"
 #include "protocol/reader.h"
 #include "server/features/features.h"
-#include "server/features/file_facts.h"
-#include "server/features/format.h"
-#include "server/features/step_words.h"
+#include "server/features/lines/file_facts.h"
+#include "server/features/words/format.h"
+#include "server/features/words/step_words.h"
 #include "server/runs/words.h"
 #include "server/session/lines/hot_search.h"
 

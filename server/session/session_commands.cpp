@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "protocol/messages.h"
+#include "server/features/words/hint_units.h"
 #include "server/session/session.h"
 
 namespace hotlens::session {

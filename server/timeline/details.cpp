@@ -8,7 +8,7 @@
 #include "annotator/profile/loop.h"
 #include "annotator/profile/source_text.h"
 #include "annotator/profile/statistics.h"
-#include "server/features/line_clock.h"
+#include "server/features/lines/line_clock.h"
 #include "server/features/timeline/facts.h"
 #include "server/timeline/requests.h"
 #include "server/timeline/rows.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "server/features/features.h"
-#include "server/features/hint_memory.h"
+#include "server/features/hints/hint_memory.h"
 
 namespace {
 

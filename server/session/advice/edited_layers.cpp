@@ -9,7 +9,7 @@
 
 #include "annotator/common/format.h"
 #include "annotator/common/own_program.h"
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 #include "server/lab/kept.h"
 #include "server/session/documents/convert.h"
 

@@ -6,7 +6,7 @@
 #include "annotator/advice/rules/rules.h"
 #include "annotator/lab/whatif/kinds.h"
 #include "protocol/reader.h"
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 #include "server/session/client/choice_dialog.h"
 
 namespace hotlens::session {

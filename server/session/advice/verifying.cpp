@@ -8,7 +8,7 @@
 #include "annotator/common/format.h"
 #include "protocol/json.h"
 #include "protocol/reader.h"
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 #include "server/session/profiling/profiling.h"
 
 namespace hotlens::session {

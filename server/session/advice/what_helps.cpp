@@ -10,8 +10,8 @@
 #include "protocol/json.h"
 #include "protocol/messages.h"
 #include "protocol/reader.h"
-#include "server/features/format.h"
-#include "server/features/suggestions.h"
+#include "server/features/words/format.h"
+#include "server/features/words/suggestions.h"
 #include "server/session/documents/convert.h"
 #include "server/session/profiling/profiling.h"
 

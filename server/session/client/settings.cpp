@@ -1,4 +1,5 @@
 #include "server/session/client/settings.h"
+#include "server/features/words/hint_units.h"
 
 #include <algorithm>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "protocol/json.h"
-#include "server/features/hint_units.h"
+#include "server/features/words/hint_units.h"
 
 namespace hotlens::session {
 

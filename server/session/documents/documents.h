@@ -14,10 +14,10 @@
 
 #include "protocol/reader.h"
 #include "protocol/text.h"
-#include "server/features/baseline.h"
 #include "server/features/features.h"
-#include "server/features/heat.h"
-#include "server/features/hint_memory.h"
+#include "server/features/hints/heat.h"
+#include "server/features/hints/hint_memory.h"
+#include "server/features/words/baseline.h"
 
 namespace hotlens::session {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "server/features/symbols.h"
+#include "server/features/hints/symbols.h"
 #include "server/session/documents/convert.h"
 
 namespace hotlens::session {

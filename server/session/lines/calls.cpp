@@ -12,7 +12,7 @@
 
 #include "protocol/reader.h"
 #include "protocol/uri.h"
-#include "server/features/calls.h"
+#include "server/features/actions/calls.h"
 #include "server/session/documents/convert.h"
 #include "server/session/lines/hot_search.h"
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "annotator/profile/place_name.h"
-#include "server/features/calls.h"
+#include "server/features/actions/calls.h"
 #include "server/features/commands.h"
-#include "server/features/describe.h"
-#include "server/features/format.h"
-#include "server/features/line_summary.h"
+#include "server/features/lines/line_summary.h"
+#include "server/features/words/describe.h"
+#include "server/features/words/format.h"
 #include "server/session/documents/cell_places.h"
 #include "server/session/documents/convert.h"
 #include "server/session/documents/hint_writer.h"

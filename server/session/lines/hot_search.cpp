@@ -5,7 +5,7 @@
 
 #include "annotator/common/file.h"
 #include "annotator/source/notebook/notebook.h"
-#include "server/features/file_facts.h"
+#include "server/features/lines/file_facts.h"
 
 namespace hotlens::session {
 namespace {

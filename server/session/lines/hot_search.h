@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "server/features/hot_lines.h"
+#include "server/features/hints/hot_lines.h"
 #include "server/session/profiles/store.h"
 
 namespace hotlens::session {

@@ -6,9 +6,9 @@
 #include "annotator/common/file.h"
 #include "protocol/messages.h"
 #include "server/features/commands.h"
-#include "server/features/file_facts.h"
-#include "server/features/format.h"
-#include "server/features/step_words.h"
+#include "server/features/lines/file_facts.h"
+#include "server/features/words/format.h"
+#include "server/features/words/step_words.h"
 #include "server/session/documents/convert.h"
 
 namespace hotlens::session {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "protocol/reader.h"
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 #include "server/runs/configurations.h"
 #include "server/session/client/choice_dialog.h"
 

@@ -9,7 +9,7 @@
 #include "annotator/common/file.h"
 #include "annotator/lab/checkpoint/kept.h"
 #include "protocol/reader.h"
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 #include "server/session/client/source_edits.h"
 #include "server/session/documents/convert.h"
 

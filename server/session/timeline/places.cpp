@@ -1,6 +1,6 @@
 #include "server/session/timeline/places.h"
 
-#include "server/features/line_summary.h"
+#include "server/features/lines/line_summary.h"
 #include "server/features/timeline/facts.h"
 
 namespace hotlens::session {

@@ -1,4 +1,4 @@
-#include "server/features/baseline.h"
+#include "server/features/words/baseline.h"
 
 #include <algorithm>
 

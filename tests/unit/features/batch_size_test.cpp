@@ -1,4 +1,4 @@
-#include "server/features/batch_size.h"
+#include "server/features/actions/batch_size.h"
 
 #include "server/features/commands.h"
 #include "tests/unit/catch.h"

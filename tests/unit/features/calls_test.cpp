@@ -1,4 +1,4 @@
-#include "server/features/calls.h"
+#include "server/features/actions/calls.h"
 
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"

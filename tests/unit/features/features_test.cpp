@@ -1,13 +1,13 @@
 #include "server/features/features.h"
-#include "server/features/describe.h"
+#include "server/features/words/describe.h"
 
 #include <algorithm>
 
 #include "annotator/profile/loop.h"
 #include "annotator/profile/saved.h"
 #include "server/features/commands.h"
-#include "server/features/hint_memory.h"
-#include "server/features/line_summary.h"
+#include "server/features/hints/hint_memory.h"
+#include "server/features/lines/line_summary.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/features/features.h"
-#include "server/features/file_facts.h"
+#include "server/features/lines/file_facts.h"
 
 namespace hotlens::test {
 

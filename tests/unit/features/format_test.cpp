@@ -1,8 +1,8 @@
-#include "server/features/format.h"
+#include "server/features/words/format.h"
 
 #include <array>
 
-#include "server/features/label_numbers.h"
+#include "server/features/words/label_numbers.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;

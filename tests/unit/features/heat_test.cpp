@@ -1,4 +1,4 @@
-#include "server/features/heat.h"
+#include "server/features/hints/heat.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "server/features/hint_units.h"
+#include "server/features/words/hint_units.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "server/features/hot_lines.h"
+#include "server/features/hints/hot_lines.h"
 
 #include <map>
 

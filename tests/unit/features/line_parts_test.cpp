@@ -2,7 +2,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "server/features/line_parts.h"
+#include "server/features/lines/line_parts.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"
 

@@ -3,7 +3,7 @@
 
 #include "annotator/profile/loop.h"
 #include "server/features/features.h"
-#include "server/features/step_words.h"
+#include "server/features/words/step_words.h"
 #include "tests/unit/catch.h"
 #include "tests/unit/features/fixture.h"
 

@@ -1,4 +1,4 @@
-#include "server/features/marks.h"
+#include "server/features/binding/marks.h"
 
 #include "annotator/profile/loop.h"
 #include "fixture.h"

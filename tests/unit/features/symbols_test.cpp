@@ -1,4 +1,4 @@
-#include "server/features/symbols.h"
+#include "server/features/hints/symbols.h"
 
 #include <string>
 
