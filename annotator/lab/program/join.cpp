@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,36 @@ struct Differs {
 
 bool is_free(const json& op) {
   return op.is_object() && op.value("op", "") == "hotlens::free";
+}
+
+void add_tensors(const json& value, std::vector<std::int64_t>& to) {
+  if (value.is_object() && value.contains("t") && value["t"].is_number_integer()) to.push_back(value["t"]);
+  if (value.is_array() || value.is_object()) {
+    for (const json& one : value) add_tensors(one, to);
+  }
+}
+
+// Tensors that a loss takes, also through views and casts of them: labels, whose numbers count classes and are no index into the batch.
+std::set<std::int64_t> taken_by_losses(const json& operators) {
+  std::map<std::int64_t, std::int64_t> view_of;
+  std::set<std::int64_t> taken;
+  for (const json& op : operators) {
+    std::vector<std::int64_t> given;
+    for (const char* key : {"args", "kwargs"}) {
+      if (op.contains(key)) add_tensors(op[key], given);
+    }
+    const json out = op.value("out", json());
+    if (given.size() == 1 && out.is_number_integer()) {
+      const auto known = view_of.find(given.front());
+      view_of[out] = known == view_of.end() ? given.front() : known->second;
+    }
+    if (!op.value("op", "").contains("_loss")) continue;
+    for (const std::int64_t id : given) {
+      taken.insert(id);
+      if (const auto known = view_of.find(id); known != view_of.end()) taken.insert(known->second);
+    }
+  }
+  return taken;
 }
 
 class Joiner {
@@ -57,6 +89,7 @@ class Joiner {
       throw Differs{std::to_string(a.size()) + " tensors are there before the step at one size, " + std::to_string(b.size()) +
                     " at the other"};
     json joined = json::array();
+    const std::set<std::int64_t> labels = taken_by_losses(part(measured_, "operators"));
     for (std::size_t at = 0; at < a.size(); ++at) {
       json one = json::object();
       for (const auto& [key, value] : a[at].items()) {
@@ -64,14 +97,15 @@ class Joiner {
         if (!b[at].contains(key)) throw Differs{"tensor " + std::to_string(at) + " has other properties"};
         one[key] = joined_value(value, b[at][key], key, "tensor " + std::to_string(at));
       }
-      join_content(a[at], b[at], one);
+      join_content(a[at], b[at], labels.contains(static_cast<std::int64_t>(at)), one);
       joined.push_back(std::move(one));
     }
     return joined;
   }
 
-  // What a tensor holds differs by chance. A largest value that grows as an index into the batch does is one; else what both hold is valid.
-  void join_content(const json& a, const json& b, json& to) const {
+  // What a tensor holds differs by chance. A largest value that grows as an index into the batch does is one, but for labels of a loss;
+  // else what both hold is valid.
+  void join_content(const json& a, const json& b, bool labels, json& to) const {
     for (const std::string_view key : kContents) {
       if (a.contains(key)) to[key] = a[key];
     }
@@ -80,7 +114,7 @@ class Joiner {
     to["min"] = std::min(a["min"].get<std::int64_t>(), b["min"].get<std::int64_t>());
     to["max"] = std::max(most_a, most_b);
     const std::int64_t rise = most_b - most_a, batches = other_.batch - measured_.batch;
-    if (rise % batches != 0 || rise / batches <= 0) return;
+    if (labels || rise % batches != 0 || rise / batches <= 0) return;
     const std::int64_t behind = rise / batches * measured_.batch - most_a;  // 1 for the last index of a batch
     if (behind > 0 && behind <= rise / batches) to["max"] = line(most_a, most_b);
   }

@@ -163,6 +163,18 @@ TEST_CASE("the largest value grows only where it can be an index into the batch"
   }
 }
 
+TEST_CASE("the labels of a loss are no index into the batch, whatever their largest is") {
+  json six = recorded(6), eight = recorded(8);
+  six["tensors"][2]["max"] = 5;
+  eight["tensors"][2]["max"] = 7;
+  for (json* document : {&six, &eight}) {
+    json& operators = (*document)["operators"];
+    operators.push_back({{"op", "aten::reshape"}, {"args", {{{"t", 2}}, {-1}}}, {"out", 15}});
+    operators.push_back({{"op", "aten::cross_entropy_loss"}, {"args", {{{"t", 14}}, {{"t", 15}}}}, {"out", 16}});
+  }
+  CHECK(at_all_sizes(joined(six, eight)).tensors[2].most->at(16) == 7);
+}
+
 TEST_CASE("where in a tensor is read does not follow the batch, how much does") {
   struct Case {
     const char *op, *at_six, *at_eight;
