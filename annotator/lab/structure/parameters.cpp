@@ -162,6 +162,14 @@ void swap_turns(Draft& draft, TensorId one, TensorId other) {
   }
 }
 
+bool is_used_by_layers(const Draft& draft, TensorId parameter) {
+  return std::ranges::any_of(draft.program.operators, [&](const Operator& op) { return op.module != kNoModule && uses(op, parameter); });
+}
+
+void take_away(Draft& draft, TensorId id) {
+  if (draft.added.erase(id) == 0) draft.gone.insert(id);
+}
+
 }  // namespace
 
 Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId beside, bool first) {
@@ -181,10 +189,8 @@ Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& li
   return why;
 }
 
-Reason remove_parameter(Draft& draft, TensorId parameter) {
-  for (const Operator& op : draft.program.operators) {
-    if (op.module != kNoModule && uses(op, parameter)) return std::nullopt;
-  }
+Reason leave_without_gradient(Draft& draft, TensorId parameter) {
+  if (is_used_by_layers(draft, parameter)) return std::nullopt;
   const auto family = family_of(draft, parameter);
   if (!family) return family.error();
   std::vector<Operator>& operators = draft.program.operators;
@@ -207,9 +213,15 @@ Reason remove_parameter(Draft& draft, TensorId parameter) {
       op.out.erase(op.out.begin() + static_cast<std::ptrdiff_t>(where->element));
   }
   for (const TensorId id : family->ids) {
-    if (draft.listed(id) == nullptr) continue;
-    if (draft.added.erase(id) == 0) draft.gone.insert(id);
+    if (id != parameter && draft.listed(id) != nullptr) take_away(draft, id);
   }
+  return std::nullopt;
+}
+
+Reason remove_parameter(Draft& draft, TensorId parameter) {
+  if (is_used_by_layers(draft, parameter)) return std::nullopt;
+  if (auto why = leave_without_gradient(draft, parameter)) return why;
+  take_away(draft, parameter);
   return std::nullopt;
 }
 

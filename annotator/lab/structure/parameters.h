@@ -22,4 +22,7 @@ Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& li
 // With its states, its gradient and its update. One that other layers use as well stays.
 Reason remove_parameter(Draft& draft, TensorId parameter);
 
+// The same of a layer that is there and never called: its parameter has no gradient, but its memory.
+Reason leave_without_gradient(Draft& draft, TensorId parameter);
+
 }  // namespace hotlens::lab

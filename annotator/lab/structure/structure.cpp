@@ -46,8 +46,8 @@ class Restructuring {
     }
     for (const Gap& gap : gaps) {
       for (const Step& step : gap.removed) {
-        if (!step.function.empty() || gap.is_forward()) continue;
-        if (auto why = remove_tensors(step.path)) return std::unexpected(*why);
+        if (!step.function.empty()) continue;
+        if (auto why = gap.is_forward() ? leave_uncalled(step.path) : remove_tensors(step.path)) return std::unexpected(*why);
       }
     }
     if (auto why = insertion_.update()) return std::unexpected(*why);
@@ -310,15 +310,34 @@ class Restructuring {
                        [&](const Operator& op) { return op.kind != OperatorKind::free && lab::uses(op, id); });
   }
 
+  // Parameters and buffers of the layer and what it holds.
+  std::vector<TensorId> tensors_of(const std::string& path) const {
+    std::vector<TensorId> found;
+    for (std::size_t at = 0; at < draft_.program.tensors.size(); ++at) {
+      const Tensor& tensor = draft_.program.tensors[at];
+      const auto id = static_cast<TensorId>(at);
+      const bool own = tensor.kind == lab::TensorKind::buffer || tensor.kind == lab::TensorKind::parameter;
+      if (own && lab::is_within(lab::split_name(tensor.name).first, path) && draft_.listed(id) != nullptr) found.push_back(id);
+    }
+    return found;
+  }
+
   std::optional<Unclear> remove_tensors(const std::string& path) {
-    for (std::size_t id = 0; id < draft_.program.tensors.size(); ++id) {
-      const Tensor& tensor = draft_.program.tensors[id];
-      const std::string holder = lab::split_name(tensor.name).first;
-      const bool inside = holder == path || holder.starts_with(path + ".");
-      if (!inside || draft_.listed(static_cast<TensorId>(id)) == nullptr) continue;
-      if (tensor.kind == lab::TensorKind::buffer) draft_.gone.insert(static_cast<TensorId>(id));
-      if (tensor.kind != lab::TensorKind::parameter) continue;
-      if (auto why = lab::remove_parameter(draft_, static_cast<TensorId>(id))) return unclear(path, *why);
+    for (const TensorId id : tensors_of(path)) {
+      if (draft_.listed(id)->kind == lab::TensorKind::buffer) {
+        draft_.gone.insert(id);
+      } else if (auto why = lab::remove_parameter(draft_, id)) {
+        return unclear(path, *why);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // A layer that is there and that no edited `forward` calls any more.
+  std::optional<Unclear> leave_uncalled(const std::string& path) {
+    for (const TensorId id : tensors_of(path)) {
+      if (draft_.listed(id)->kind != lab::TensorKind::parameter) continue;
+      if (auto why = lab::leave_without_gradient(draft_, id)) return unclear(path, *why);
     }
     return std::nullopt;
   }

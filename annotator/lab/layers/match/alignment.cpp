@@ -28,9 +28,14 @@ Children children(const Ref& module) {
   return all;
 }
 
+// A class of the script that has the name of one of torch.nn is another one.
+bool same_class(const Value& was, const Value& is) {
+  return class_name(was) == class_name(is) && was.self->kind == is.self->kind;
+}
+
 // Equal arguments make a better match than an equal class.
 std::size_t likeness(const Value& was, const Value& is) {
-  if (class_name(was) != class_name(is) || is_exchanged(was, is)) return 0;
+  if (!same_class(was, is) || is_exchanged(was, is)) return 0;
   Value one = was, other = is;
   one.attributes = other.attributes = {};
   return written(one) == written(other) ? 3 : 2;
@@ -39,7 +44,7 @@ std::size_t likeness(const Value& was, const Value& is) {
 // Same classes at the same places, whatever they are given.
 bool same_build(const Ref& one, const Ref& other, int depth = 0) {
   const Children a = children(one), b = children(other);
-  if (class_name(*one) != class_name(*other) || a.size() != b.size() || depth > 20) return false;
+  if (!same_class(*one, *other) || a.size() != b.size() || depth > 20) return false;
   for (std::size_t at = 0; at < a.size(); ++at) {
     if (a[at].first != b[at].first || !same_build(a[at].second, b[at].second, depth + 1)) return false;
   }
@@ -131,7 +136,7 @@ class Aligner {
     for (const auto& [name, value] : after) {
       const auto held = std::ranges::find(before, name, [](const auto& one) { return one.first; });
       const std::string path = below(now, name);
-      if (held != before.end() && class_name(*held->second) == class_name(*value) && !is_exchanged(*held->second, *value)) {
+      if (held != before.end() && same_class(*held->second, *value) && !is_exchanged(*held->second, *value)) {
         match(held->second, value, below(old, name), path, owner, name);
       } else {
         Gap gap{.holder = now, .removed = {}, .inserted = {{path}}, .before = {}, .after = {}};

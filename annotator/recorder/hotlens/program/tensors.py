@@ -157,11 +157,11 @@ class Tensors:
         self._storages.clear()
 
     def listed(self) -> list[Known]:
-        """What existed before the step and belongs into its list: what was used, what was let go, and what keeps such memory."""
+        """What existed before the step and belongs into its list: what was used, what was let go, what keeps such memory, and all that the
+        models and optimizers hold: a layer that nobody calls has its weights in memory too."""
         own = [k for k in self.rows if not k.made and not k.left_out]
-        wanted = [k for k in own if k.used or k.died]
-        storages = {k.storage for k in wanted if k.died}
-        return [k for k in own if k.used or k.died or k.storage in storages]
+        storages = {k.storage for k in own if k.died}
+        return [k for k in own if k.used or k.died or k.storage in storages or k.role is not None]
 
 
 def _named_tensors(value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
