@@ -76,7 +76,7 @@ class Joiner {
   }
 
  private:
-  static constexpr std::array<std::string_view, 4> kContents{"value", "min", "max", "zeros"};
+  static constexpr std::array<std::string_view, 5> kContents{"value", "min", "max", "slices", "zeros"};
 
   static const json& part(const Recording& from, const char* key) {
     const auto found = from.document.find(key);
@@ -109,6 +109,8 @@ class Joiner {
     for (const std::string_view key : kContents) {
       if (a.contains(key)) to[key] = a[key];
     }
+    to.erase("slices");
+    if (a.contains("slices") && b.contains("slices")) join_slices(a["slices"], b["slices"], to);
     if (!is_whole(a, "min") || !is_whole(a, "max") || !is_whole(b, "min") || !is_whole(b, "max")) return;
     const std::int64_t most_a = a["max"], most_b = b["max"];
     to["min"] = std::min(a["min"].get<std::int64_t>(), b["min"].get<std::int64_t>());
@@ -117,6 +119,20 @@ class Joiner {
     if (labels || rise % batches != 0 || rise / batches <= 0) return;
     const std::int64_t behind = rise / batches * measured_.batch - most_a;  // 1 for the last index of a batch
     if (behind > 0 && behind <= rise / batches) to["max"] = line(most_a, most_b);
+  }
+
+  // Of a dimension that does not follow the batch.
+  static void join_slices(const json& a, const json& b, json& to) {
+    for (const json& one : a) {
+      const auto other = std::ranges::find_if(b, [&](const json& each) { return each.at("dim") == one.at("dim"); });
+      if (other == b.end() || other->at("max").size() != one.at("max").size()) continue;
+      json both = one;
+      for (std::size_t at = 0; at < one.at("max").size(); ++at) {
+        both["min"].at(at) = std::min(one.at("min").at(at).get<std::int64_t>(), other->at("min").at(at).get<std::int64_t>());
+        both["max"].at(at) = std::max(one.at("max").at(at).get<std::int64_t>(), other->at("max").at(at).get<std::int64_t>());
+      }
+      to["slices"].push_back(std::move(both));
+    }
   }
 
   static bool is_whole(const json& object, const char* key) { return object.contains(key) && object[key].is_number_integer(); }

@@ -159,7 +159,27 @@ class Decoder {
     if (read.shape.size() != read.stride.size()) broken("shape and stride differ in length");
     if (is_real(tensor, "min") && is_real(tensor, "max")) read.range = {tensor.at("min").get<double>(), tensor.at("max").get<double>()};
     if (has(tensor, "value")) read.value = value(tensor.at("value"), 0);
+    read.slices = slices(tensor, read.shape.size());
     program_.tensors.push_back(std::move(read));
+  }
+
+  static std::vector<std::int64_t> numbers(const json& values) {
+    std::vector<std::int64_t> read;
+    for (const json& value : list(values, "a list of numbers")) read.push_back(number(value));
+    return read;
+  }
+
+  static std::vector<Slices> slices(const json& tensor, std::size_t dimensions) {
+    std::vector<Slices> read;
+    if (!has(tensor, "slices")) return read;
+    for (const json& one : list(tensor.at("slices"), "`slices`")) {
+      const std::int64_t dimension = number(member(one, "dim"));
+      if (dimension < 0 || dimension >= static_cast<std::int64_t>(dimensions)) broken("`slices` names no dimension");
+      Slices along{static_cast<std::size_t>(dimension), numbers(member(one, "min")), numbers(member(one, "max"))};
+      if (along.least.size() != along.most.size()) broken("`slices` has a smallest number without a largest");
+      read.push_back(std::move(along));
+    }
+    return read;
   }
 
   static TensorKind kind(const std::string& name) {
@@ -367,6 +387,7 @@ json encoded(const Tensor& tensor) {
   if (tensor.least) row["min"] = encoded(*tensor.least);
   if (tensor.most) row["max"] = encoded(*tensor.most);
   if (tensor.range) std::tie(row["min"], row["max"]) = *tensor.range;
+  for (const Slices& one : tensor.slices) row["slices"].push_back({{"dim", one.dimension}, {"min", one.least}, {"max", one.most}});
   if (tensor.zeros > 0) row["zeros"] = tensor.zeros;
   if (tensor.value) row["value"] = encoded(*tensor.value);
   return row;

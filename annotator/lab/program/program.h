@@ -57,6 +57,12 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
+// Whole numbers of a tensor along one dimension: columns of a table with categories of their own each.
+struct Slices {
+  std::size_t dimension = 0;
+  std::vector<std::int64_t> least, most;  // by index, as many as the dimension has
+};
+
 // A tensor that exists before the step.
 enum class TensorKind : std::uint8_t { parameter, buffer, state, gradient, input, other };
 struct Tensor {
@@ -68,6 +74,7 @@ struct Tensor {
   std::int64_t storage = 0;  // tensors with the same number share memory
   Whole offset, storage_bytes;
   std::optional<Whole> least, most;                // of whole numbers
+  std::vector<Slices> slices = {};                 // …where they differ along a short dimension
   std::optional<std::pair<double, double>> range;  // of real ones
   double zeros = 0;                                // share of a state
   std::optional<Value> value;                      // where there is one element

@@ -2,6 +2,9 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +26,20 @@ void fill_integers(at::Tensor& all, std::int64_t least, std::int64_t most) {
     return;
   }
   all.copy_(at::arange(count, all.options().dtype(at::kLong)).mul_(most - least).div_(count - 1, "floor").add_(least));
+}
+
+// Within what each index of a dimension holds.
+void stay_in_slices(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
+  const std::vector<std::int64_t> sizes = bindings.wholes(tensor.shape);
+  if (tensor.slices.empty() || c10::multiply_integers(sizes) != all.numel()) return;
+  at::Tensor table = all.view(sizes);
+  for (const Slices& along : tensor.slices) {
+    if (static_cast<std::int64_t>(along.most.size()) != sizes.at(along.dimension)) continue;
+    std::vector<std::int64_t> beside(sizes.size(), 1);
+    beside[along.dimension] = sizes[along.dimension];
+    const auto as_table = [&](const std::vector<std::int64_t>& numbers) { return at::tensor(numbers).to(all.options()).view(beside); };
+    table.copy_(at::maximum(at::minimum(table, as_table(along.most)), as_table(along.least)));
+  }
 }
 
 void fill_reals(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
@@ -65,6 +82,7 @@ void fill(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
   } else {
     const std::int64_t most = tensor.most ? bindings.whole(*tensor.most) : type == at::kBool ? 1 : 0;
     fill_integers(all, tensor.least ? bindings.whole(*tensor.least) : 0, most);
+    if (type != at::kBool) stay_in_slices(all, tensor, bindings);
   }
 }
 

@@ -59,7 +59,9 @@ bool is_computed(Node call) {
       "isinstance", "int",      "float",     "str",       "bool",       "len",           "max",     "min",    "sum",
       "abs",        "round",    "range",     "list",      "tuple",      "dict",          "zip",     "sorted", "set",
       "enumerate",  "reversed", "math.sqrt", "math.ceil", "math.floor", "np.fromstring", "np.array"};
-  return is_among(kComputed, call.field("function").text());
+  const Node function = call.field("function");
+  const bool of_text = function.is("attribute") && function.field("object").is("string");  // `"conv{}".format(i)`
+  return of_text || is_among(kComputed, function.text());
 }
 
 bool is_plain_code(Node node) {

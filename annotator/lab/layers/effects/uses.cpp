@@ -146,6 +146,13 @@ void Uses::give_field(Node type, std::size_t place, const std::string& keyword) 
   }
 }
 
+// What `**rest` gets.
+void Uses::give_rest(Node function, const std::string& rest, const std::string& keyword) {
+  if (!keyword.empty()) return add({}, keyword, true);
+  unnamed_.insert(function.id());
+  if (keeping_.contains(function.id())) lost_ = unknown(function, rest);  // it was taken for named
+}
+
 // Whether it is known which parameter gets it.
 bool Uses::give(Node definition, Node call, Node argument) {
   const std::string keyword(argument.is("keyword_argument") ? argument.field("name").text() : std::string_view());
@@ -170,6 +177,7 @@ bool Uses::give(Node definition, Node call, Node argument) {
       const bool rest = parameters[at].is("list_splat_pattern") || parameters[at].is("dictionary_splat_pattern");
       const bool it = !known || (keyword.empty() ? at == place : name == keyword) || (rest && !found);
       if (it) add(function, name);
+      if (it && parameters[at].is("dictionary_splat_pattern")) give_rest(function, name, keyword);
       found = found || it;
     }
   }
@@ -219,7 +227,7 @@ Uses::Why Uses::run() {
       if (auto why = occurrence(node, open)) return why;
     }
   }
-  return std::nullopt;
+  return lost_;
 }
 
 bool Uses::followed(Node node) const {
@@ -389,6 +397,24 @@ Uses::Why Uses::unknown(Node use, const std::string& name) {
       .at = line_of(use)};
 }
 
+// `self.add_module("norm%d" % i, norm)`, `setattr(self, name, layer)`: layers are compared by their names.
+bool Uses::names_layer(Node call, Node given) const {
+  const Node function = call.field("function");
+  const auto all = call.field("arguments").children();
+  if (function.text() == "setattr") return all.size() == 3 && all[1].id() == given.id() && building_.is_building(all[2]);
+  const std::string_view last = function.is("attribute") ? function.field("attribute").text() : std::string_view();
+  return (last == "add_module" || last == "register_module") && all.size() == 2 && all[0].id() == given.id();
+}
+
+// `self.__dict__.update(kwargs)`: what was given by name is an attribute of that name, and is followed as one.
+Uses::Why Uses::keeps_rest(Node call, Node given, const std::string& name) {
+  const Node function = function_around(call);
+  const bool rest = given.is("identifier") && given.text() == name && !unnamed_.contains(function.id());
+  if (!rest) return unknown(call, name);
+  keeping_.insert(function.id());
+  return std::nullopt;
+}
+
 // What a call with the value does: nullopt where whoever has the result has the value.
 std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string& name) {
   const Node function = call.field("function");
@@ -418,7 +444,9 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   if (is_bound_of_random(call, given)) return Why{};
   if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
+  if (last == "update" && text.ends_with("__dict__.update")) return keeps_rest(call, given, name);
   if (!is_inside_maker(call)) return unknown(call, name);
+  if (names_layer(call, given)) return Why{};
   const bool of_weight = text.ends_with("weight.data." + std::string(last)) || text.ends_with("weight." + std::string(last));
   if (of_weight && last.ends_with("_")) return Why{};  // `self.embed.weight.data.uniform_(-1 / words, 1 / words)`
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};

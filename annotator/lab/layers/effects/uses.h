@@ -76,6 +76,9 @@ class Uses {
   std::vector<Node> all_of(const Open& open) const;
   bool give(Node definition, Node call, Node argument);
   void give_field(Node type, std::size_t place, const std::string& keyword);
+  void give_rest(Node function, const std::string& rest, const std::string& keyword);
+  Why keeps_rest(Node call, Node given, const std::string& name);
+  bool names_layer(Node call, Node given) const;
 
   const Followed& edited_;
   const Idle& idle_;
@@ -84,6 +87,9 @@ class Uses {
   std::set<std::string> flags_;                                  // names under which such a flag was given
   std::set<std::string> fields_;                                 // of packages' configurations, that were given
   std::set<std::pair<const void*, std::string>> defaults_;       // parameters whose default value was edited
+  std::set<const void*> keeping_;                                // functions that keep what they get as `**rest` under its names
+  std::set<const void*> unnamed_;                                // …whose rest was given something without a name
+  Why lost_;
   std::set<Name> seen_;
   std::deque<Open> open_;
 };

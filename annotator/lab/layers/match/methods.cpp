@@ -133,9 +133,21 @@ bool returns_several(const Ref& type) {
 }
 
 bool reads_children(const Ref& type, const Skips& skips) {
-  constexpr std::array<const char*, 6> kAll{"children", "modules", "named_children", "named_modules", "_modules", "get_submodule"};
+  constexpr std::array<const char*, 9> kAll{"children",      "modules", "named_children", "named_modules", "_modules",
+                                            "get_submodule", "items",   "values",         "keys"};
   bool found = false;
   for (const char* name : kAll) for_each_use(type, name, skips, [&](Node) { found = true; });
+  // A container's own: `for layer in self`, `self[0]`.
+  for_each_method(type, [&](const std::string&, Node method) {
+    source::walk(method.field("body"), [&](Node node) {
+      const Node above = node.parent();
+      const bool itself = node.is("identifier") && node.text() == "self" && !above.is("attribute");
+      const bool goes = above.is("for_statement") || above.is("for_in_clause") || above.is("subscript") ||
+                        (above.is("argument_list") && above.parent().field("function").text() == "enumerate");
+      found = found || (itself && goes);
+      return true;
+    });
+  });
   for_each_method(type, [&](const std::string&, Node node) { found = found || node.text().find("getattr(") != std::string_view::npos; });
   return found;
 }

@@ -207,6 +207,7 @@ Ref Interpreter::builtin(const std::string& name, const Arguments& given, Node s
 
 // Of an object and a name, or a class.
 Ref Interpreter::of_objects(const std::string& name, const std::vector<Ref>& with, Node site) {
+  if (name == "vars" && with.size() == 1 && with[0]->kind == Kind::object) return own_attribute(with[0], "__dict__");
   if (with.size() < 2) return nullptr;
   const Ref& object = with[0];
   const bool known = object->kind == Kind::object && object->self->kind == Kind::type;

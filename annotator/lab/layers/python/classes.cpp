@@ -60,7 +60,11 @@ Ref Interpreter::own_attribute(const Ref& object, const std::string& name) {
     if (name == "__class__") return object->self;
     const Ref given = object->layer.empty() ? nullptr : argument(*object, name);  // `model.fc.in_features`
     if (given) return given;
-    if (name == "__dict__") return mapping_of(nullptr, object->attributes);
+    if (name == "__dict__") {
+      const Ref all = mapping_of(nullptr, object->attributes);
+      all->self = object;
+      return all;
+    }
   }
   if (object->kind == Kind::unknown) return unknown(object->text + "." + name);
   if (object->kind == Kind::list && name == "size") return whole(std::ssize(object->items));  // an array of numpy's

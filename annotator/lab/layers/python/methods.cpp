@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-// `"layer_{}".format(2)`; nullopt for other ways to write a field.
+// `"layer_{}".format(2)`, `"layer_{0}"`; nullopt for other ways to write a field.
 std::optional<std::string> formatted(std::string_view text, const std::vector<Ref>& values) {
   std::string all;
   std::size_t next = 0;
@@ -20,11 +20,15 @@ std::optional<std::string> formatted(std::string_view text, const std::vector<Re
       all += text[at];
       continue;
     }
-    const bool plain = text.substr(at).starts_with("{}") && next < values.size();
-    if (!plain || (values[next]->kind != Kind::integer && values[next]->kind != Kind::text)) return std::nullopt;
-    all += values[next]->kind == Kind::text ? values[next]->text : std::to_string(values[next]->integer);
-    ++next;
-    ++at;
+    const std::size_t end = text.find('}', at);
+    const std::string_view field = text.substr(at + 1, end == std::string_view::npos ? end : end - at - 1);
+    const bool numbered = field.size() == 1 && field[0] >= '0' && field[0] <= '9';
+    const std::size_t place = numbered ? static_cast<std::size_t>(field[0] - '0') : next++;
+    if (end == std::string_view::npos || (!field.empty() && !numbered) || place >= values.size()) return std::nullopt;
+    const Value& value = *values[place];
+    if (value.kind != Kind::integer && value.kind != Kind::text) return std::nullopt;
+    all += value.kind == Kind::text ? value.text : std::to_string(value.integer);
+    at = end;
   }
   return all;
 }
@@ -79,6 +83,7 @@ Ref Interpreter::mapping_of(const Ref& from, const std::vector<std::pair<std::st
   Ref all = from != nullptr && from->kind == Kind::mapping ? make(*from) : make({.kind = Kind::mapping});
   const auto pairs = from == nullptr || from->kind == Kind::mapping ? std::optional(std::vector<Ref>()) : entries(from);
   if (!pairs) return nullptr;
+  all->self = nullptr;  // a copy of a `__dict__` is nobody's
   for (const Ref& pair : *pairs) {
     if (pair->items.size() != 2) return nullptr;
     put(all, pair->items[0], pair->items[1]);
@@ -100,6 +105,7 @@ Ref Interpreter::children_of(const Ref& module, bool with_names) {
 
 // `mapping[key] = value`.
 void Interpreter::put(const Ref& mapping, const Ref& key, const Ref& value) {
+  if (mapping->self != nullptr && key->kind == Kind::text) set(mapping->self, key->text, value, mapping->node);  // its `__dict__`
   if (const auto at = place_of(*mapping, *key)) {
     mapping->values[*at] = value;
   } else {
@@ -143,9 +149,10 @@ Ref Interpreter::of_mapping(const Ref& self, const std::string& name, const Argu
     }
     return all;
   }
-  if (with.empty() && name == "copy") return make(*self);
-  if (name == "update" && with.size() == 1 && with[0]->kind == Kind::mapping) {
-    for (std::size_t at = 0; at < with[0]->items.size(); ++at) put(self, with[0]->items[at], with[0]->values[at]);
+  if (with.empty() && name == "copy") return mapping_of(self, {});
+  if (name == "update" && with.size() < 2 && (with.empty() || with[0]->kind == Kind::mapping)) {
+    const Ref more = mapping_of(with.empty() ? nullptr : with[0], given.named);
+    for (std::size_t at = 0; at < more->items.size(); ++at) put(self, more->items[at], more->values[at]);
     return none();
   }
   if (with.empty() || !is_plain(*with[0])) return nullptr;

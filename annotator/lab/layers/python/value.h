@@ -56,7 +56,7 @@ struct Value {
   std::vector<Ref> values;  // of a mapping
   Node node;                // function, type: the definition; object: the call that made it
   Scope* scope = nullptr;   // function: the names around it; type: what its body binds
-  Ref self = nullptr;       // function, method: what it is bound to; object: its type or external
+  Ref self = nullptr;       // function, method: what it is bound to; object: its type or external; mapping: whose `__dict__` it is
   Ref owner = nullptr;      // function: the class whose body holds it
   std::vector<std::pair<std::string, Ref>> attributes;  // object, in order
   Arguments given;                                      // object of an external class: what it was made with

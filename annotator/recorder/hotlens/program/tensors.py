@@ -15,6 +15,7 @@ from typing import Any
 # More tensors than this are no model but data that lies about; what of them a step uses is taken to have existed before it.
 MOST_TENSORS = 200_000
 MOST_SAMPLED = 50_000  # elements whose zeros are counted
+MOST_SLICES = 64  # columns of a table: a dimension with more of them is one of samples or of places in a text
 DEEPEST_STATE = 4  # nested so deep, an optimizer's state is no container of tensors
 
 
@@ -247,6 +248,22 @@ def contents(tensor: Any) -> dict[str, Any]:
         return {}
     try:
         least, most = (each.item() for each in with_bounds.aminmax())
+        apart = _slices(with_bounds) if not tensor.is_floating_point() and least < most else []
     except (RuntimeError, NotImplementedError):  # not for every type there is
         return {}
-    return {"min": least, "max": most} if math.isfinite(least) and math.isfinite(most) else {}
+    if not math.isfinite(least) or not math.isfinite(most):
+        return {}
+    found = {"min": least, "max": most}
+    return {**found, "slices": apart} if apart else found
+
+
+def _slices(tensor: Any) -> list[dict[str, Any]]:
+    """The same along short dimensions, where it differs: columns of a table have categories of their own, rows of another one tables."""
+    found = []
+    for dim, size in enumerate(tensor.shape):
+        others = [other for other in range(tensor.dim()) if other != dim]
+        if others and 1 < size <= MOST_SLICES:
+            least, most = tensor.amin(others).tolist(), tensor.amax(others).tolist()
+            if len(set(least)) > 1 or len(set(most)) > 1:
+                found.append({"dim": dim, "min": least, "max": most})
+    return found
