@@ -187,9 +187,19 @@ class ModuleComparison {
     }
     for (const Step& step : gap.removed) {
       if (!called(step)) add(step, told(step, recorded) + " removed", true);
-      if (called(step)) add(step, told(step, recorded) + " not called");
+      if (called(step) && !is_made_otherwise(step, &Gap::removed)) add(step, told(step, recorded) + " not called");
     }
-    for (const Step& step : gap.inserted) add(step, told(step, all_.is) + (called(step) ? " called" : " added"));
+    for (const Step& step : gap.inserted) {
+      if (!called(step)) add(step, told(step, all_.is) + " added");
+      if (called(step) && !is_made_otherwise(step, &Gap::inserted)) add(step, told(step, all_.is) + " called");
+    }
+  }
+
+  // Whether a constructor makes the layer, or no longer does: that says it all.
+  bool is_made_otherwise(const Step& step, std::vector<Step> Gap::* which) const {
+    return std::ranges::any_of(all_.alignment.gaps, [&](const Gap& gap) {
+      return !gap.is_forward() && std::ranges::find(gap.*which, step.path, &Step::path) != (gap.*which).end();
+    });
   }
 
   Line holder_line(const std::string& path) const {
@@ -361,12 +371,10 @@ class ModuleComparison {
     }
     const auto number = [](const Value& value) { return value.kind == Kind::integer || value.kind == Kind::real; };
     const bool numbers = number(was) && number(is), whole = was.kind == Kind::integer && is.kind == Kind::integer;
-    const auto alike_for_both = [&](Node use) {
-      return is_compared_alike(use, static_cast<double>(was.integer), static_cast<double>(is.integer));
-    };
+    const auto alike_for_both = [&](Node use) { return numbers && is_compared_alike(use, *real_of(was), *real_of(is)); };
     const auto known = [&](Node use) {
-      return was_passed_by(edited_, use) || is_compared_alike(use, *all_.was.at(path), *module) ||
-             (whole && (alike_for_both(use) || is_size_in_function(use, alike_for_both))) ||
+      return was_passed_by(edited_, use) || is_compared_alike(use, *all_.was.at(path), *module) || alike_for_both(use) ||
+             (whole && is_size_in_function(use, alike_for_both)) ||
              (whole && counts_list(use, all_.was.at(path), was.integer) && counts_list(use, module, is.integer));
     };
     bool used = false;

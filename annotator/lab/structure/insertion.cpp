@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/calls.h"
@@ -18,6 +19,27 @@ using lab::TensorKind;
 
 bool is_within(const std::string& path, const std::string& holder) {
   return path == holder || path.starts_with(holder + ".");
+}
+
+// Of `F.dropout(x, p=self.rate, training=self.training)`, a new call in a method of the module.
+std::optional<double> dropout_rate(const Step& function, const Value& module) {
+  if (function_name(function) != "dropout") return std::nullopt;
+  double rate = 0.5;
+  const auto given = function.at.field("arguments").children();
+  for (std::size_t place = 1; place < given.size(); ++place) {
+    const bool named = given[place].is("keyword_argument");
+    const std::string_view name = named ? given[place].field("name").text() : place == 1 ? "p" : place == 2 ? "training" : "";
+    const Node value = named ? given[place].field("value") : given[place];
+    if (name == "training" && (value.is("true") || value.text() == "self.training")) continue;
+    const bool own = value.is("attribute") && value.field("object").text() == "self";
+    const Ref held = own ? attribute_of(module, value.field("attribute").text()) : nullptr;
+    const auto number = held                ? real_of(*held)
+                        : value.is("float") ? std::optional(std::strtod(std::string(value.text()).c_str(), nullptr))
+                                            : std::nullopt;
+    if (name != "p" || !number) return std::nullopt;
+    rate = *number;
+  }
+  return rate;
 }
 
 bool is_held(const Tensor& tensor) {
@@ -240,13 +262,15 @@ std::expected<lab::Called, Unclear> Insertion::call(const Step& function, const 
                                                                                  {"softplus", "Softplus"},
                                                                                  {"relu6", "ReLU6"}}};
   const auto known = std::ranges::find(kFunctions, function_name(function), &std::pair<std::string_view, const char*>::first);
-  if (known == kFunctions.end() || !function.function.ends_with("()")) {
+  const auto rate = dropout_rate(function, *changes_.is.at(holder));
+  if (!rate && (known == kFunctions.end() || !function.function.ends_with("()"))) {
     Unclear why = unclear(holder, "what a new call of " + function_name(function) + " does is not followed");
     why.at = line_of(function.at);
     return std::unexpected(std::move(why));
   }
+  if (rate == 0) return lab::Called{.operators = {}, .out = in};
   Value layer{.kind = Value::Kind::object};
-  layer.layer = known->second;
+  layer.layer = rate ? "Dropout" : known->second;
   auto written = write(layer, {}, in, like, draft_);
   if (!written) return std::unexpected(unclear(holder, written.error()));
   for (Operator& op : written->operators) op.module = module(present(holder), class_name(*changes_.is.at(holder)));

@@ -86,6 +86,7 @@ class Restructuring {
       if (!step.function.empty()) continue;
       if (auto why = insertion_.add_tensors(step.path)) return why;
     }
+    if (gap.branches) return branch(gap);
     std::vector<Step> steps(gap.removed.rbegin(), gap.removed.rend());
     steps.insert(steps.end(), gap.before.begin(), gap.before.end());
     Calls removed, before, after;
@@ -114,6 +115,32 @@ class Restructuring {
                      ? insert(gap, before.empty() ? nullptr : &before[0][number], after.empty() ? nullptr : &after[0][number], number)
                      : replace(gap, {removed.front()[number].begin, removed.back()[number].end}, number);
       if (why) return why;
+    }
+    return std::nullopt;
+  }
+
+  // Beside what the module does with its input: what an operator of its own took is handed to the new layers first.
+  std::optional<Unclear> branch(const Gap& gap) {
+    const auto calls = lab::calls_of(draft_.program, gap.recorded_holder);
+    for (std::size_t number = calls.size(); number-- > 0;) {
+      const Call whole = calls[number];
+      const auto flow = lab::through(draft_, whole);
+      if (!flow) return unclear(gap, "the module around it " + flow.error(), &whole);
+      auto& operators = draft_.program.operators;
+      std::vector<std::size_t> places;
+      for (std::size_t place = whole.begin; place < whole.end; ++place) {
+        const Operator& op = operators[place];
+        const bool own = op.module != lab::kNoModule && draft_.program.modules[op.module] == gap.recorded_holder;
+        if (own && op.kind != OperatorKind::free && lab::uses(op, flow->in)) places.push_back(place);
+      }
+      if (places.size() != 1) return unclear(gap, "where this is called in the recorded step cannot be told", &whole);
+      auto made = call(gap, flow->in, Operator(operators[places[0]]), number);
+      if (!made) return made.error();
+      lab::rename(operators[places[0]], {{flow->in, made->out}});
+      // The variable goes when the method returns.
+      draft_.made.erase(made->out);
+      operators.insert(operators.begin() + at(whole.end), lab::release({made->out}));
+      operators.insert(operators.begin() + at(places[0]), made->operators.begin(), made->operators.end());
     }
     return std::nullopt;
   }

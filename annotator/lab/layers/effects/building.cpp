@@ -19,6 +19,13 @@ std::string called(Node call) {
   return std::string((function.is("attribute") ? function.field("attribute") : function).text());
 }
 
+// `nn.Linear(…)`, also where it does not run.
+bool is_torch_layer(Node call) {
+  const std::string_view callee = call.field("function").text(), name = callee.substr(callee.rfind('.') + 1);
+  return (callee.starts_with("nn.") || callee.starts_with("torch.nn.")) && !name.empty() && name[0] >= 'A' && name[0] <= 'Z' &&
+         name != "Parameter";
+}
+
 }  // namespace
 
 bool is_init(Node function) {
@@ -136,7 +143,7 @@ bool Building::is_building(Node node) const {
     const bool computes = !all.empty() && std::ranges::all_of(all, [&](const Node& one) {
       return one.is("function_definition") && edited_.interpreter.ran(one.id());
     });
-    if (!is_computed(node) && !built(node) && !computes) return false;
+    if (!is_computed(node) && !built(node) && !computes && !is_torch_layer(node)) return false;
     for (const Node& definition : all) {
       // A package's function that gives a model may load weights, and check what it is given; it does nothing to the step.
       if (edited_.sources.packages.contains(definition.code->path())) continue;

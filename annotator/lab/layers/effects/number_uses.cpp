@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "annotator/lab/layers/match/conditions.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/wording.h"
 
@@ -121,17 +122,8 @@ bool is_rate(Node use, int depth) {
   return false;
 }
 
-double number_of(Node integer) {
-  return std::strtod(std::string(integer.text()).c_str(), nullptr);
-}
-
-std::optional<bool> holds(std::string_view sign, double one, double other) {
-  if (sign == "==") return one == other;
-  if (sign == "!=") return one != other;
-  if (sign == "<") return one < other;
-  if (sign == "<=") return one <= other;
-  if (sign == ">") return one > other;
-  return sign == ">=" ? std::optional(one >= other) : std::nullopt;
+double number_of(Node literal) {
+  return std::strtod(std::string(literal.text()).c_str(), nullptr);
 }
 
 // `x.size()` of a tensor is no use of `self.size`.
@@ -183,10 +175,10 @@ bool is_compared_alike(Node use, double one, double other) {
   }
   const Node comparison = compared.parent();
   const auto parts = comparison.is("comparison_operator") ? comparison.children() : std::vector<Node>();
-  if (parts.size() != 2 || parts[0].id() != compared.id() || !parts[1].is("integer")) return false;
+  if (parts.size() != 2 || parts[0].id() != compared.id() || !(parts[1].is("integer") || parts[1].is("float"))) return false;
   const std::string_view sign = comparison.field("operators").text();
   const auto of = [&](double whole) { return divisor > 0 ? std::fmod(whole, divisor) : whole; };
-  const auto now = holds(sign, of(one), number_of(parts[1])), then = holds(sign, of(other), number_of(parts[1]));
+  const auto now = compares(sign, of(one), number_of(parts[1])), then = compares(sign, of(other), number_of(parts[1]));
   return now && now == then;
 }
 
@@ -202,7 +194,7 @@ bool is_compared_alike(Node use, const Value& was, const Value& is) {
       if (!held || !real_of(*held)) return std::nullopt;
       values.push_back(*real_of(*held));
     }
-    return holds(comparison.field("operators").text(), values[0], values[1]);
+    return compares(comparison.field("operators").text(), values[0], values[1]);
   };
   return in(was) && in(was) == in(is);
 }

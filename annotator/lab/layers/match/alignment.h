@@ -58,6 +58,7 @@ struct Gap {
   std::optional<Rounds> rounds = {};
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes
+  bool branches = false;  // what is inserted takes what the module takes, and an operator of the module's own takes the result
   bool is_forward() const { return at.line >= 0; }
 };
 

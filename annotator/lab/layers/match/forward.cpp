@@ -47,10 +47,24 @@ std::optional<std::pair<Step, Node>> step_of(Node call) {
   return std::pair{Step{.path = {}, .function = name + "(" + others(given, 0) + ")", .at = call}, object};
 }
 
-Chain chain_of(Node expression) {
+// Of a choice whose condition is known, what it chooses.
+Node chosen(Node expression, const Holds& holds) {
+  for (;;) {
+    const auto parts = expression.children();
+    if (expression.is("parenthesized_expression") && parts.size() == 1) {
+      expression = parts[0];
+    } else if (const auto known = expression.is("conditional_expression") && parts.size() == 3 ? holds(parts[1]) : std::nullopt) {
+      expression = *known ? parts[0] : parts[2];
+    } else {
+      return expression;
+    }
+  }
+}
+
+Chain chain_of(Node expression, const Holds& holds) {
   Chain chain{.base = expression, .node = expression, .target = {}, .steps = {}};
   for (;;) {
-    while (chain.base.is("parenthesized_expression") && chain.base.children().size() == 1) chain.base = chain.base.children()[0];
+    chain.base = chosen(chain.base, holds);
     const auto step = chain.base.is("call") ? step_of(chain.base) : std::nullopt;
     if (!step) break;
     chain.steps.push_back(step->first);
@@ -79,7 +93,7 @@ void add_items(Node block, const Holds& holds, std::vector<Chain>& all) {
       all.push_back({.base = statement, .node = statement, .target = {}, .steps = {}});
       continue;
     }
-    Chain chain = chain_of(assigns ? parts[0].field("right") : parts[0]);
+    Chain chain = chain_of(assigns ? parts[0].field("right") : parts[0], holds);
     chain.target = assigns ? parts[0].field("left").text() : "return";
     chain.node = statement;
     const bool goes_on = !all.empty() && !all.back().target.empty() && chain.base.is("identifier") &&
@@ -101,16 +115,26 @@ std::vector<Chain> items(Node function, const Holds& holds) {
 
 class ForwardComparison {
  public:
-  std::expected<std::vector<Gap>, Unclear> run(Node was, Node is, const Holds& held, const Holds& holds) {
+  ForwardComparison(const Holds& held, const Holds& holds) : held_(held), holds_(holds) {}
+
+  std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
     if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
-    const auto before = items(was, held), after = items(is, holds);
+    const auto before = items(was, held_), after = items(is, holds_);
     std::size_t i = 0, j = 0;
     while (i < before.size() || j < after.size()) {
       if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
         const bool begins = before[i].steps.empty() && !after[j].steps.empty();
         if (!compare(before[i], after[j])) return refuse(refused_ ? refused_ : after[j].node);
-        if (begins && j + 1 < after.size()) anchor(gaps_.back(), after[j], after[j + 1], is);
+        if (begins && j + 1 < after.size() && !anchor(gaps_.back(), after[j], after[j + 1], is))
+          gaps_.back().branches = is_branch(after[j], after[j + 1], is);
         ++i, ++j;
+      } else if (j + 1 < after.size() && is_branch(after[j], after[j + 1], is) && follows(before, i, after[j + 1])) {
+        gaps_.push_back(empty(after[j]));
+        gaps_.back().inserted = after[j++].steps;
+        gaps_.back().branches = true;
+      } else if (i + 1 < before.size() && is_branch(before[i], before[i + 1], was) && follows(after, j, before[i + 1])) {
+        gaps_.push_back(empty(after[j]));
+        gaps_.back().removed = before[i++].steps;
       } else if (j + 1 < after.size() && is_lone(after[j])) {
         if (!insert(after[j], after[j + 1], is)) return refuse(after[j].node);
         ++j;
@@ -157,6 +181,31 @@ class ForwardComparison {
     if (!call || is_also(function, chain.target)) return false;
     gap.after.push_back(*call);
     return gap.rebinds = true;
+  }
+
+  // Whether the other text goes on with this statement.
+  static bool follows(const std::vector<Chain>& other, std::size_t at, const Chain& next) {
+    return at < other.size() && other[at].target == next.target && same_wording(other[at].node, next.node);
+  }
+
+  // `short = self.down(x)`, of what the method takes, where the next statement adds it to something and nothing else has it.
+  static bool is_branch(const Chain& chain, const Chain& next, Node function) {
+    const auto parameters = function.field("parameters").children();
+    const bool layers = std::ranges::all_of(chain.steps, [](const Step& step) { return step.function.empty(); });
+    if (chain.steps.empty() || !layers || !chain.base.is("identifier") || chain.base.text() == chain.target) return false;
+    if (parameters.size() != 2 || parameters[1].text() != chain.base.text()) return false;
+    const auto count = [&](Node within, std::string_view name, bool read) {
+      std::size_t found = 0;
+      source::walk(within, [&](Node node) {
+        const Node above = node.parent();
+        const bool given = above.is("assignment") && above.field("left").id() == node.id();
+        if (node.is("identifier") && node.text() == name && given != read) ++found;
+        return true;
+      });
+      return found;
+    };
+    const Node body = function.field("body");
+    return count(body, chain.base.text(), false) == 0 && count(next.node, chain.target, true) == 1 && count(body, chain.target, true) == 1;
   }
 
   static std::optional<Step> first_call(Node node, const std::string& name) {
@@ -212,7 +261,7 @@ class ForwardComparison {
   bool same(Node was, Node is) {
     if (same_wording(was, is)) return true;
     if (++depth_ > 10'000) return false;
-    const Chain before = chain_of(was), after = chain_of(is);
+    const Chain before = chain_of(was, held_), after = chain_of(is, holds_);
     if (!before.steps.empty() || !after.steps.empty()) return compare(before, after);
     const auto a = was.children(), b = is.children();
     if (was.kind() != is.kind() || a.empty() || a.size() != b.size() || marks(was) != marks(is)) {
@@ -225,6 +274,7 @@ class ForwardComparison {
     return true;
   }
 
+  const Holds &held_, &holds_;  // in the recorded module, in the edited one
   std::vector<Gap> gaps_;
   Node refused_;
   int depth_ = 0;
@@ -237,7 +287,7 @@ std::string function_name(const Step& step) {
 }
 
 std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds) {
-  return ForwardComparison().run(was, is, held, holds);
+  return ForwardComparison(held, holds).run(was, is);
 }
 
 }  // namespace hotlens::layers
