@@ -565,6 +565,28 @@ compute = lambda x, y: F.cross_entropy(model(x), y)
     assert {t["name"]: t["zeros"] for t in found if "zeros" in t} == {"exp_avg of 0.weight": 0.9, "exp_avg_sq of 0.weight": 0.9}
 
 
+def test_columns_of_whole_numbers_have_bounds_of_their_own(tmp_path: Path) -> None:
+    table = """
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.small, self.large, self.idle = nn.Embedding(3, 4), nn.Embedding(90, 4), nn.Linear(5, 5)
+        self.head = nn.Linear(4, 3)
+    def forward(self, codes):
+        return self.head(self.small(codes[:, 0]) + self.large(codes[:, 1]))
+model = Table()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+codes = torch.stack([torch.arange(100) % 3, 5 + torch.arange(100) % 80], 1)
+data = lambda: (codes, torch.randint(0, 3, (100,)))
+compute = lambda x, y: F.cross_entropy(model(x), y)
+"""
+    found = program(record_text(tmp_path, HEAD + table + LOOP))["tensors"]
+    (codes,) = [t for t in found if t["kind"] == "input" and t["shape"] == [100, 2]]
+    assert (codes["min"], codes["max"]) == (0, 84) and codes["slices"] == [{"dim": 1, "min": [0, 5], "max": [2, 84]}]
+    # What the model holds is in memory, whoever calls it.
+    assert {"idle.weight", "idle.bias"} < {t["name"] for t in found if t["kind"] == "parameter"}
+
+
 def test_nothing_of_the_recording_stays_in_torch(tmp_path: Path) -> None:
     look = """
 def look():

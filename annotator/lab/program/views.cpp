@@ -108,24 +108,35 @@ bool is_of_another(std::int64_t literal, std::int64_t now, const Group& own, con
 }
 
 // As torch.nn.functional.multi_head_attention_forward writes them: heads beside the batch, apart from it, and put together again.
-std::optional<Sizes> of_attention(const Sizes& literals, const Sizes& was, const Sizes& is, const Numbers& attention) {
-  const auto [heads_was, heads] = attention[0];
-  const auto [width_was, width] = attention[1];
+std::optional<Sizes> of_attention(const Sizes& literals, const Sizes& was, const Sizes& is, const Around& around) {
+  const auto [heads_was, heads] = around.attention[0];
+  const auto [width_was, width] = around.attention[1];
   if (heads_was <= 0) return std::nullopt;
+  const auto stays_or = [&](std::size_t of, std::int64_t literal) { return was[of] == literal ? is[of] : literal; };
   Sizes now = literals;
   if (literals.size() == 3 && was.size() == 3 && literals[2] == width_was && was[2] == heads_was * width_was &&
       literals[1] % heads_was == 0) {
-    now[1] = literals[1] / heads_was * heads;
+    now[0] = stays_or(0, literals[0]);
+    now[1] = stays_or(1, literals[1] / heads_was) * heads;
     now[2] = width;
   } else if (literals.size() == 3 && literals[1] == 1 && literals[0] % heads_was == 0) {
     now[0] = literals[0] / heads_was * heads;
   } else if (literals.size() == 4 && was.size() == 3 && literals[1] == heads_was) {
+    now[0] = literals[0] * heads_was == was[0] && is[0] % heads == 0 ? is[0] / heads : literals[0];
     now[1] = heads;
+    now[2] = stays_or(1, literals[2]);
     now[3] = is[2];
-  } else if ((literals.size() == 3 && was.size() == 2) || (literals.size() == 2 && literals[0] > 0)) {
-    const std::int64_t rest = literals.size() == 3 ? literals[0] * literals[1] : literals[0];
-    if (rest <= 0 || product(is) % rest != 0) return std::nullopt;
-    now.back() = product(is) / rest;
+  } else if (literals.size() == 2 && literals[0] > 0) {
+    const std::int64_t rows = was.size() == 4 && was[0] * was[1] == literals[0] ? is[0] * is[1] : literals[0];
+    if (rows <= 0 || product(is) % rows != 0) return std::nullopt;
+    now = {rows, product(is) / rows};
+  } else if (literals.size() == 3 && was.size() == 2) {
+    // The length is that of what the module was given, or as it was.
+    const auto length = is[0] == was[0] ? std::nullopt : only(held(literals[0], around.leading));
+    now[0] = length.value_or(literals[0]);
+    if (now[0] <= 0 || is[0] % now[0] != 0) return std::nullopt;
+    now[1] = is[0] / now[0];
+    now[2] = is[1];
   } else {
     return std::nullopt;
   }
@@ -191,7 +202,7 @@ bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& 
   const auto literals = list_at(op, 1);
   if (!literals) return false;
   if (around.attention.size() == 2) {
-    if (const auto known = of_attention(*literals, was, is, around.attention)) {
+    if (const auto known = of_attention(*literals, was, is, around)) {
       set_list(op, 1, *known);
       return *known != *literals;
     }

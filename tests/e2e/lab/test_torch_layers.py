@@ -80,6 +80,24 @@ model = Model()"""
     + DATA
 )
 
+# Queries that are parameters ask a picture's parts, as detectors do.
+QUERIES = LOOP.format(
+    model="""
+class Model(nn.Module):
+    def __init__(self, width=32, heads=4, encoders=2, decoders=1, queries=6):
+        super().__init__()
+        self.parts = nn.Conv2d(3, width, 4, 4)
+        self.both = nn.Transformer(width, heads, encoders, decoders, dim_feedforward=48)
+        self.queries, self.head = nn.Parameter(torch.rand(queries, width)), nn.Linear(width, 10)
+    def forward(self, x):
+        parts = self.parts(x).flatten(2).permute(2, 0, 1)
+        return self.head(self.both(parts, self.queries.unsqueeze(1).repeat(1, x.size(0), 1)).mean(0))
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(n, 3, 16, 16), torch.randint(10, (n,)))
+"""
+)
+
 ARGUMENTS = LOOP.format(
     model="""
 class Model(nn.Module):
@@ -97,7 +115,7 @@ tensors = lambda n: (torch.randn(n, 3, 16, 16), torch.randint(10, (n,)))
 """
 )
 
-SCRIPTS = {"encoder": ENCODER, "decoder": DECODER, "clones": CLONES, "arguments": ARGUMENTS}
+SCRIPTS = {"encoder": ENCODER, "decoder": DECODER, "clones": CLONES, "queries": QUERIES, "arguments": ARGUMENTS}
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +135,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("decoder", "depth=2", "depth=1", "TransformerDecoderLayer(32, 4) removed"),
         ("clones", "width=32", "width=64", "MultiheadAttention(32 → 64, 4, dropout=0.1, batch_first=True)"),
         ("clones", "depth=3", "depth=5", "Block() added"),
+        ("queries", "width=32", "width=48", "Conv2d(3, 32 → 48, 4, stride=4)"),
+        ("queries", "heads=4", "heads=8", "MultiheadAttention(32, 4 → 8, dropout=0.1, bias=True, batch_first=False)"),
+        ("queries", "encoders=2", "encoders=3", "TransformerEncoderLayer(32, 4) added"),
+        ("queries", "queries=6", "queries=9", "Model.queries"),
+        ("queries", "dim_feedforward=48", "dim_feedforward=96", "Linear(32, 48 → 96, bias=True)"),
         ("arguments", "padding=1)", "padding=1, bias=False)", "Conv2d(3, 16, 3, padding=1, bias=True → False)"),
         ("arguments", "nn.MaxPool2d(2)", "nn.MaxPool2d(4)", "MaxPool2d(2 → 4)"),
         ("arguments", "nn.BatchNorm2d(16)", "nn.BatchNorm2d(16, affine=False)", "BatchNorm2d(16, affine=default → False)"),

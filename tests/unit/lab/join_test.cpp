@@ -163,6 +163,24 @@ TEST_CASE("the largest value grows only where it can be an index into the batch"
   }
 }
 
+TEST_CASE("columns keep bounds of their own, rows of a batch have none") {
+  json six = recorded(6), eight = recorded(8);
+  for (auto [document, batch, most] : {std::tuple(&six, 6, 40), std::tuple(&eight, 8, 50)}) {
+    json& tensor = (*document)["tensors"][2];
+    tensor["shape"] = {batch, 2};
+    tensor["stride"] = {2, 1};
+    tensor["storage_bytes"] = batch * 16;
+    tensor["slices"] = {
+        {{"dim", 0}, {"min", std::vector(static_cast<std::size_t>(batch), 1)}, {"max", std::vector(static_cast<std::size_t>(batch), 9)}},
+        {{"dim", 1}, {"min", {1, 4}}, {"max", {3, most}}}};
+  }
+  const std::vector<Slices> slices = at_all_sizes(joined(six, eight)).tensors[2].slices;
+  REQUIRE(slices.size() == 1);
+  CHECK(slices[0].dimension == 1);
+  CHECK(slices[0].least == std::vector<std::int64_t>{1, 4});
+  CHECK(slices[0].most == std::vector<std::int64_t>{3, 50});
+}
+
 TEST_CASE("the labels of a loss are no index into the batch, whatever their largest is") {
   json six = recorded(6), eight = recorded(8);
   six["tensors"][2]["max"] = 5;

@@ -142,4 +142,7 @@ TEST_CASE("a program that is no program names its first fault") {
   json uneven = program(json::array());
   uneven["tensors"][0]["stride"] = {1, 2};
   CHECK_THAT(refusal(uneven), Catch::Contains("tensors[0]: shape and stride differ"));
+  json apart = program(json::array());
+  apart["tensors"][0]["slices"] = {{{"dim", 7}, {"min", {0}}, {"max", {1}}}};
+  CHECK_THAT(refusal(apart), Catch::Contains("tensors[0]: `slices` names no dimension"));
 }

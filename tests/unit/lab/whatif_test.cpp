@@ -67,6 +67,7 @@ TEST_CASE("a program that is encoded decodes to itself") {
   json index = tensor("input", "index", {3}, "int64");
   index["min"] = 0;
   index["max"] = 9;
+  index["slices"] = {{{"dim", 0}, {"min", {0, 2, 5}}, {"max", {1, 9, 5}}}};
   json range = tensor("buffer", "range");
   range["min"] = -0.5;
   range["max"] = 1.0;

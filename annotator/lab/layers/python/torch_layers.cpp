@@ -138,8 +138,8 @@ std::optional<Shape> counted(const std::vector<Ref>& given) {
 }  // namespace
 
 bool is_container(std::string_view layer) {
-  constexpr std::array<std::string_view, 6> kContainers{"Module",     "Sequential",         "ModuleList",
-                                                        "ModuleDict", "TransformerEncoder", "TransformerDecoder"};
+  constexpr std::array<std::string_view, 7> kContainers{"Module",      "Sequential",         "ModuleList",        "ModuleDict",
+                                                        "Transformer", "TransformerEncoder", "TransformerDecoder"};
   return std::ranges::find(kContainers, layer) != kContainers.end();
 }
 

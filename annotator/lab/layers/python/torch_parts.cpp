@@ -71,13 +71,32 @@ void Interpreter::add_parts(const Ref& object) {
     for (std::size_t at = 0; at < blocks; ++at) add(kNorms[at], layer("LayerNorm", {width}));
     for (std::size_t at = 0; at < blocks; ++at) add(kDropouts[at], layer("Dropout", {rate}));
   }
-  if (name == "TransformerEncoder" || name == "TransformerDecoder") {
-    const auto at = [&](std::size_t place, std::string_view word) {
-      for (const auto& [one, value] : object->given.named) {
-        if (one == word) return value;
-      }
-      return place < object->given.positional.size() ? object->given.positional[place] : none();
+  const auto at = [&](std::size_t place, std::string_view word) {
+    const Ref value = named(object->given, word);
+    return value ? value : place < object->given.positional.size() ? object->given.positional[place] : none();
+  };
+  if (name == "Transformer") {
+    const auto or_else = [&](const Ref& value, const Ref& otherwise) { return value->kind == Kind::none ? otherwise : value; };
+    const Ref width = or_else(at(0, "d_model"), whole(512)), heads = or_else(at(1, "nhead"), whole(8));
+    const Ref hidden = or_else(at(4, "dim_feedforward"), whole(2048)), rate = or_else(at(5, "dropout"), real(0.1));
+    std::vector<std::pair<std::string, Ref>> rest;
+    constexpr std::array<std::pair<std::size_t, const char*>, 5> kRest{
+        {{6, "activation"}, {9, "layer_norm_eps"}, {10, "batch_first"}, {11, "norm_first"}, {12, "bias"}}};
+    for (const auto& [place, word] : kRest) {
+      if (const Ref value = at(place, word); value->kind != Kind::none) rest.emplace_back(word, value);
+    }
+    if (at(7, "custom_encoder")->kind != Kind::none || at(8, "custom_decoder")->kind != Kind::none)
+      return add("encoder", unknown("the layers of " + name));
+    const auto stack = [&](const char* kind, const char* one, const Ref& count) {
+      const Ref model = layer(one, {width, heads, hidden, rate}, rest);
+      return layer(kind, {model, count, layer("LayerNorm", {width})});
     };
+    add("encoder", stack("TransformerEncoder", "TransformerEncoderLayer", or_else(at(2, "num_encoder_layers"), whole(6))));
+    add("decoder", stack("TransformerDecoder", "TransformerDecoderLayer", or_else(at(3, "num_decoder_layers"), whole(6))));
+    add("d_model", width);
+    add("nhead", heads);
+  }
+  if (name == "TransformerEncoder" || name == "TransformerDecoder") {
     const Ref model = at(0, name == "TransformerEncoder" ? "encoder_layer" : "decoder_layer"), count = at(1, "num_layers");
     const Ref norm = at(2, "norm");
     if (model->kind != Kind::object || count->kind != Kind::integer) return add("layers", unknown("the layers of " + name));
