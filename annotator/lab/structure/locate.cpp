@@ -1,5 +1,10 @@
 #include "annotator/lab/structure/locate.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
 #include "annotator/lab/layers/match/forward.h"
 #include "annotator/lab/structure/releases.h"
 
@@ -22,22 +27,58 @@ bool is_alone(const Step& step) {
   return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
 }
 
+// Of calls of the same layer in a method, the first, second, … as Python comes to them: what is inside another one is before it.
+std::vector<const void*> same_calls(Node call) {
+  std::vector<Node> all;
+  const std::string_view callee = call.field("function").text();
+  source::walk(source::enclosing(call, "function_definition").field("body"), [&](Node node) {
+    if (node.is("call") && node.field("function").text() == callee) all.push_back(node);
+    return true;
+  });
+  std::ranges::stable_sort(all, {}, [](const Node& node) {
+    const source::Position end = node.range().end;
+    return std::pair(end.line, end.column);
+  });
+  std::vector<const void*> ids;
+  std::ranges::transform(all, std::back_inserter(ids), [](const Node& node) { return node.id(); });
+  return ids;
+}
+
+std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
+  std::vector<lab::Call> all = lab::calls_of(program, step.path);
+  const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
+  if (texts.size() < 2 || all.empty()) return all;
+  const auto number = static_cast<std::size_t>(std::ranges::find(texts, step.at.id()) - texts.begin());
+  std::vector<lab::Call> found;
+  for (const lab::Call& whole : lab::calls_of(program, gap.recorded_holder)) {
+    std::vector<lab::Call> inside;
+    std::ranges::copy_if(all, std::back_inserter(inside),
+                         [&](const lab::Call& one) { return whole.begin <= one.begin && one.end <= whole.end; });
+    if (inside.size() != texts.size() || number >= inside.size()) return std::nullopt;
+    found.push_back(inside[number]);
+  }
+  return found;
+}
+
 }  // namespace
 
-std::vector<lab::Call> locate(const lab::Program& program, const Gap& gap, const std::vector<Step>& steps, std::size_t number) {
+std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const Gap& gap, const std::vector<Step>& steps,
+                                             std::size_t number) {
   const Step& step = steps[number];
-  if (step.function.empty()) return lab::calls_of(program, step.path);
+  if (step.function.empty()) return calls_of_layer(program, gap, step);
   std::vector<lab::Call> found;
   const auto add = [&](std::size_t place) {
     if (place < program.operators.size() && calls(program, program.operators[place], gap, step))
       found.push_back({.begin = place, .end = place + 1});
   };
   if (number + 1 < steps.size()) {
-    for (const lab::Call& before : locate(program, gap, steps, number + 1)) add(lab::after_releases(program, before.end));
+    const auto around = locate(program, gap, steps, number + 1);
+    if (!around) return std::nullopt;
+    for (const lab::Call& before : *around) add(lab::after_releases(program, before.end));
   } else if (is_alone(step)) {
     for (std::size_t place = 0; place < program.operators.size(); ++place) add(place);
   }
-  return found;
+  return found.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
 }  // namespace hotlens::layers

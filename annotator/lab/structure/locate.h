@@ -1,6 +1,7 @@
 // Where a recorded program calls what an edit is beside.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
@@ -8,7 +9,9 @@
 
 namespace hotlens::layers {
 
-// Of step `number`: a layer wherever it is called, a function right after what is called before it. `steps`: the nearest first.
-std::vector<lab::Call> locate(const lab::Program& program, const Gap& gap, const std::vector<Step>& steps, std::size_t number);
+// Of step `number`: a layer wherever this call of it in the text ran, a function right after what is called before it. `steps`: the nearest
+// first. Empty: it left no operator; nullopt: which it is cannot be told.
+std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const Gap& gap, const std::vector<Step>& steps,
+                                             std::size_t number);
 
 }  // namespace hotlens::layers

@@ -91,11 +91,15 @@ class Restructuring {
     steps.insert(steps.end(), gap.before.begin(), gap.before.end());
     Calls removed, before, after;
     bool all = true;
-    for (std::size_t at = gap.removed.size(); at-- > 0;) all = add(locate(draft_.program, gap, steps, at), removed) && all;
-    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at)
-      add(locate(draft_.program, gap, gap.before, at), before);
+    for (std::size_t at = gap.removed.size(); at-- > 0;)
+      all = add(locate(draft_.program, gap, steps, at).value_or(std::vector<Call>()), removed) && all;
+    for (std::size_t at = 0; gap.sequence && at < gap.before.size() && before.empty(); ++at) {
+      auto found = locate(draft_.program, gap, gap.before, at);
+      if (!found) break;
+      add(std::move(*found), before);
+    }
     for (std::size_t at = 0; gap.sequence && at < gap.after.size() && after.empty(); ++at) {
-      if (gap.after[at].function.empty()) add(locate(draft_.program, gap, gap.after, at), after);
+      if (gap.after[at].function.empty()) add(locate(draft_.program, gap, gap.after, at).value_or(std::vector<Call>()), after);
       if (gap.is_forward()) break;
     }
     if (gap.is_forward() && !before.empty()) after.clear();

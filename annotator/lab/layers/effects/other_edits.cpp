@@ -115,6 +115,10 @@ std::optional<Unclear> edited_global(const Followed& executed, const Followed& e
 }
 
 std::optional<Unclear> edited_script(const Interpreter& executed, const Interpreter& edited) {
+  if (edited.failures().size() > executed.failures().size()) {
+    const Fact& last = edited.failures().back();
+    return Unclear{.reason = "the script ends here: " + excerpt(last.at) + last.words, .at = line_of(last.at)};
+  }
   const auto [one, other] = std::ranges::mismatch(executed.facts(), edited.facts(), {}, &Fact::words, &Fact::words);
   if (one == executed.facts().end() && other == edited.facts().end()) return std::nullopt;
   const bool gone = other == edited.facts().end();

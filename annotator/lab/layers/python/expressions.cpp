@@ -369,6 +369,7 @@ Ref Interpreter::subscript(Node node, Frame& frame) {
   if (items && key->kind == Kind::integer) {
     const std::int64_t wanted = key->integer < 0 ? key->integer + std::ssize(*items) : key->integer;
     if (wanted >= 0 && wanted < std::ssize(*items)) return (*items)[static_cast<std::size_t>(wanted)];
+    failures_.push_back({" is beyond the last one", node});
   }
   if (object->kind == Kind::object && object->self->kind == Kind::type) {
     if (const Ref hook = class_attribute(object->self, "__getitem__")) return call(bound(hook, object), {.positional = {key}}, node);

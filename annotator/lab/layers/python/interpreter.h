@@ -45,6 +45,9 @@ class Interpreter {
   const std::vector<Ref>& modules() const { return modules_; }
   // Where these are others, so is the step.
   const std::vector<Fact>& facts() const { return facts_; }
+  // Where the text was seen to end with an exception: a failing assertion, `raise`, an index that no list has. In words that follow the
+  // text.
+  const std::vector<Fact>& failures() const { return failures_; }
   // What each file's top level binds, by its path.
   std::map<std::filesystem::path, const Scope*> globals() const;
   bool ran(const void* function) const { return ran_.contains(function); }
@@ -177,7 +180,7 @@ class Interpreter {
   std::map<const source::Code*, Scope*> files_;
   std::map<std::string, const source::Code*> definers_;  // by dotted name; null: none, or several
   std::vector<Ref> modules_;
-  std::vector<Fact> facts_;
+  std::vector<Fact> facts_, failures_;
   std::set<const void*> ran_;      // functions that were followed
   std::set<const void*> visited_;  // statements that were
   std::set<const void*> passed_, forgotten_;

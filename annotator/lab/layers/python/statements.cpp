@@ -181,7 +181,10 @@ Interpreter::Flow Interpreter::statement(Node node, Frame& frame) {
     frame.result = values.empty() ? none() : expression(values.front(), frame);
     return Flow::returned;
   } else if (kind == "raise_statement") {
+    failures_.push_back({"", node});
     return Flow::returned;
+  } else if (kind == "assert_statement") {
+    if (truth(expression(node.children().front(), frame)) == false) failures_.push_back({" does not hold", node});
   } else if (kind == "break_statement") {
     return Flow::broken;
   } else if (kind == "continue_statement") {
@@ -314,8 +317,10 @@ Interpreter::Flow Interpreter::repeat(Node node, Frame& frame) {
 }
 
 Interpreter::Flow Interpreter::attempt(Node node, Frame& frame) {
+  const std::size_t before = failures_.size();
   const Flow flow = block(node.field("body"), frame);
   for (const Node& part : node.children()) {
+    if (part.is("except_clause")) failures_.resize(std::min(before, failures_.size()));
     if (part.is("finally_clause")) block(part.children().back(), frame);
   }
   return flow;
