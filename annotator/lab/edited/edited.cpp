@@ -110,6 +110,12 @@ EditRefusal misfit(const json& error, const Program& program, const layers::Chan
                       .module = error.value("module", ""),
                       .at = {}};
   if (const auto line = changes.lines.find(refusal.module); line != changes.lines.end()) refusal.at = line->second;
+  const bool beyond = refusal.reason.contains("out of range") || refusal.reason.contains("out of bounds");
+  if (refusal.misfit && beyond && changes.draws) {
+    refusal.misfit = false;
+    refusal.reason = "the batch named what is not there any more, and what the script draws now cannot be known: " + refusal.reason;
+    return refusal;
+  }
   const auto layer = changes.is.find(refusal.module);
   const std::size_t at = error.value("at", program.operators.size());
   const json sizes = error.value("sizes", json::array());

@@ -46,6 +46,7 @@ class ModuleComparison {
     Interpreter before(executed_, *all_.values, known), after(edited_, *all_.values, known);
     before.run();
     after.run();
+    if (auto why = failure(before, after)) return std::unexpected(std::move(*why));
     const auto again = roots(before, type), now = roots(after, type);
     if (again.size() != old.size() || now.size() != old.size()) return refuse("the edited script makes another number of models");
     all_.was = flattened(again[*at]);
@@ -63,7 +64,9 @@ class ModuleComparison {
     drop_idle_methods(then, idle.now);
     drop_idle_methods(edited, idle.now);
     if (auto why = other_modules(before, after)) return std::unexpected(*why);
-    if (auto why = edit_beside(then, edited, all_.was, all_.is, idle)) return std::unexpected(*why);
+    const auto beside = edit_beside(then, edited, all_.was, all_.is, idle);
+    if (!beside) return std::unexpected(beside.error());
+    all_.draws = beside->draws;
     const auto passed_by = [&](Node use) { return was_passed_by(edited_, use); };
     auto aligned = align(again[*at], now[*at], passed_by);
     if (!aligned) return std::unexpected(aligned.error());

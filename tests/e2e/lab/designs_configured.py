@@ -23,6 +23,7 @@ class Mixer(nn.Module):
 class Net(nn.Module):
     def __init__(self, settings, normed=False):
         super().__init__()
+        assert settings.width % 4 == 0
         self.tables = nn.ModuleList([nn.Embedding(rows, settings.width) for rows in settings.rows])
         for name, depth in zip(["first", "second"], settings.depths):
             setattr(self, name, nn.Sequential(*[Mixer(settings) for _ in range(depth)]))
@@ -72,7 +73,7 @@ class Asked(nn.Module):
         self.act, self.rate, self.short = nn.ReLU(inplace=True), rate, short
     def forward(self, x):
         kept = x
-        out = self.norm(self.wide(x))
+        out = self.norm(self.act(self.wide(x)))
         if self.rate > 0:
             out = F.dropout(out, p=self.rate, training=self.training)
         if self.short is not None:

@@ -74,6 +74,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("shortcuts", "switched=0.2", "switched=0.0", "dropout removed"),
         ("shortcuts", "self.own, self.last = LayerNorm(24)", "self.own, self.last = nn.LayerNorm(24)", "LayerNorm() → LayerNorm(24)"),
         ("shortcuts", "        x = self.norm(x)\n", "", "LayerNorm(24) not called"),
+        ("shortcuts", "self.norm(self.act(self.wide(x)))", "self.norm(F.gelu(self.act(self.wide(x))))", "gelu added"),
+        ("shortcuts", "        return self.act(out)", "        out = self.act(out)\n        return F.gelu(out)", "gelu added"),
     ],
 )  # fmt: skip
 def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
@@ -89,6 +91,8 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("clicks", '"40-30"', '"40-30-20"', "where its entries come and go"),
         ("optional", "places=[1]", "places=[2]", "uses places, which was edited"),
         ("sequences", "total = 0", "total = 1", "Net.forward was edited"),
+        ("configured", "width=24", "width=26", "the script ends here: assert settings.width % 4 == 0 does not hold"),
+        ("configured", "rows in settings.rows", "rows in settings.rows[5]", "settings.rows[5] is beyond the last one"),
         ("clicks", "int(bottom[-1]), mode", "2 * int(bottom[-1]), mode", "it picks by numbers that Python makes"),
     ],
 )

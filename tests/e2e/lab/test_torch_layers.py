@@ -156,3 +156,10 @@ def test_an_activation_of_a_layer_that_holds_others_is_refused(recorded: Path) -
     edit(recorded / "encoder", ENCODER, "batch_first=True)", "batch_first=True, activation='gelu')")
     (refusal,) = predicted(recorded / "encoder")["refused"]
     assert "TransformerEncoderLayer" in refusal["reason"]
+
+
+def test_a_recurrent_layer_that_gets_other_features_does_not_fit(recorded: Path) -> None:
+    """Some kernels of torch would read past the end of a row."""
+    edit(recorded / "arguments", ARGUMENTS, "nn.GRU(16, 24", "nn.GRU(19, 24")
+    (misfit,) = predicted(recorded / "arguments")["misfits"]
+    assert misfit["reason"].startswith("GRU(19, 24) gets 16 features") and "Expected 19, got 16" in misfit["reason"]

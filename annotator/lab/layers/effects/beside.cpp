@@ -97,6 +97,8 @@ class BesideComparison {
     return uses_.run();
   }
 
+  bool draws() const { return uses_.draws(); }
+
  private:
   Why refuse(Node at, bool gone = false, Node near = {}) const { return refusals_.refuse(at, gone, near); }
 
@@ -349,9 +351,11 @@ class BesideComparison {
 
 }  // namespace
 
-std::optional<Unclear> edit_beside(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is,
-                                   const Idle& idle) {
-  return BesideComparison(executed, edited, was, is, idle).run();
+std::expected<Beside, Unclear> edit_beside(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is,
+                                           const Idle& idle) {
+  BesideComparison comparison(executed, edited, was, is, idle);
+  if (auto why = comparison.run()) return std::unexpected(std::move(*why));
+  return Beside{.draws = comparison.draws()};
 }
 
 }  // namespace hotlens::layers

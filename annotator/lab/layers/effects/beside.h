@@ -6,14 +6,18 @@
 // a number.
 #pragma once
 
-#include <optional>
+#include <expected>
 
 #include "annotator/lab/layers/effects/other_edits.h"
 
 namespace hotlens::layers {
 
-// The first difference that is not followed. `was`: modules of the executed text; `is`: of the edited one.
-std::optional<Unclear> edit_beside(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is,
-                                   const Idle& idle);
+struct Beside {
+  bool draws = false;  // numbers that were edited bound what the script draws at random
+};
+
+// The error: the first difference that is not followed. `was`: modules of the executed text; `is`: of the edited one.
+std::expected<Beside, Unclear> edit_beside(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is,
+                                           const Idle& idle);
 
 }  // namespace hotlens::layers

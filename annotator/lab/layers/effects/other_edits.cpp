@@ -115,10 +115,6 @@ std::optional<Unclear> edited_global(const Followed& executed, const Followed& e
 }
 
 std::optional<Unclear> edited_script(const Interpreter& executed, const Interpreter& edited) {
-  if (edited.failures().size() > executed.failures().size()) {
-    const Fact& last = edited.failures().back();
-    return Unclear{.reason = "the script ends here: " + excerpt(last.at) + last.words, .at = line_of(last.at)};
-  }
   const auto [one, other] = std::ranges::mismatch(executed.facts(), edited.facts(), {}, &Fact::words, &Fact::words);
   if (one == executed.facts().end() && other == edited.facts().end()) return std::nullopt;
   const bool gone = other == edited.facts().end();
@@ -156,6 +152,12 @@ std::string excerpt(Node code) {
   constexpr std::size_t kMost = 100;
   std::string_view line = code.text().substr(0, code.text().find('\n'));
   return std::string(line.substr(0, kMost));
+}
+
+std::optional<Unclear> failure(const Interpreter& executed, const Interpreter& edited) {
+  if (edited.failures().size() <= executed.failures().size()) return std::nullopt;
+  const Fact& last = edited.failures().back();
+  return Unclear{.reason = "the script ends here: " + excerpt(last.at) + last.words, .at = line_of(last.at)};
 }
 
 std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {

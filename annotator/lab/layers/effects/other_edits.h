@@ -32,6 +32,9 @@ std::vector<Line> edited_lines(const Sources& executed, const Sources& edited);
 // The first line of a piece of code, for people.
 std::string excerpt(Node code);
 
+// Where the edited text ends with an exception, as the executed one did not.
+std::optional<Unclear> failure(const Interpreter& executed, const Interpreter& edited);
+
 // The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text.
 std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle);
 

@@ -375,7 +375,10 @@ bool Uses::bounds_list(Node use) const {
 
 // In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
 Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
-  if (bounds_random(use)) return std::nullopt;
+  if (bounds_random(use)) {
+    draws_ = true;
+    return std::nullopt;
+  }
   const auto compared = [](Node one) {  // of what modules hold both values are known later
     return one.parent().is("comparison_operator") ||
            (one.parent().is("binary_operator") && one.parent().parent().is("comparison_operator"));
@@ -441,7 +444,10 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
     }
     return Why{};
   }
-  if (is_bound_of_random(call, given)) return Why{};
+  if (is_bound_of_random(call, given)) {
+    draws_ = true;
+    return Why{};
+  }
   if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
   if (last == "update" && text.ends_with("__dict__.update")) return keeps_rest(call, given, name);

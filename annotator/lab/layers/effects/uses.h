@@ -39,6 +39,8 @@ class Uses {
   void argument(Node call, Node argument);
   Why run();
 
+  // Whether it bounds what the script draws at random: `torch.randint(words, …)`.
+  bool draws() const { return draws_; }
   // Whether the edited texts have the word anywhere.
   bool mentions(const std::string& name) const { return index_.contains(name); }
 
@@ -90,6 +92,7 @@ class Uses {
   std::set<const void*> keeping_;                                // functions that keep what they get as `**rest` under its names
   std::set<const void*> unnamed_;                                // …whose rest was given something without a name
   Why lost_;
+  mutable bool draws_ = false;
   std::set<Name> seen_;
   std::deque<Open> open_;
 };
