@@ -17,7 +17,11 @@ bool follow_made(Operator& op, std::size_t at, const Around& around) {
   Sizes now = *literals;
   for (std::size_t one = 0; one < now.size(); ++one) now[one] = by_what_is_around(now[one], around, one == 0);
   set_list(op, at, now);
-  return now != *literals;
+  // `torch.full((n,), x.size(0))`: lengths.
+  Whole* value = op.name == "aten::full" || op.name == "aten::new_full" ? whole_at(op, at + 1) : nullptr;
+  const bool other = value != nullptr && moves(value->offset, around.sizes);
+  if (other) value->offset = by_what_is_around(value->offset, around, true);
+  return other || now != *literals;
 }
 
 // `torch.arange(half)`: as far as a number that the module holds.
@@ -101,6 +105,18 @@ bool follow_expand(Operator& op, const Sizes& was, const Sizes& is, const Around
   return now != *literals;
 }
 
+// `table.repeat(height, 1, 1)`: how often is no size of its own.
+bool follow_repeat(Operator& op, const Around& around) {
+  const auto literals = list_at(op, 1);
+  if (!literals) return false;
+  Sizes now = *literals;
+  for (std::size_t at = 0; at < now.size(); ++at) {
+    if (moves(now[at], around.sizes)) now[at] = by_what_is_around(now[at], around, at == 0);
+  }
+  set_list(op, 1, now);
+  return now != *literals;
+}
+
 // Whether it is, but for its sign, a number by which the module cuts or pads, and another one now.
 bool cuts(std::int64_t literal, const Around& around) {
   return literal != 0 && moves(std::abs(literal), around.cuts);
@@ -145,6 +161,12 @@ bool follow_slice(Operator& op, const Sizes& was, const Sizes& is, const Around&
       changed = true;
       continue;
     }
+    // `self.rows[:height]` of a table that is as it was, where the height is another one now.
+    if (around.held && bound != nullptr && was[dim] == is[dim] && bound->offset < was[dim] && moves(bound->offset, around.sizes)) {
+      bound->offset = by_what_is_around(bound->offset, around, false);
+      changed = true;
+      continue;
+    }
     if (was[dim] == is[dim] || bound == nullptr || bound->offset <= 0 || bound->offset > was[dim]) continue;
     if (around.held && !moves(bound->offset, numbers)) continue;
     const auto other = only(held(bound->offset, around.sizes));  // `x[:, :, :length]` of what is padded beyond it
@@ -178,6 +200,7 @@ std::expected<bool, std::string> follow(Operator& op, const Sizes& was, const Si
     if (is_one_of(op.name, {"aten::view", "aten::reshape", "aten::_unsafe_view"}) && op.overload.empty())
       return follow_view(op, was, is, around);
     if (is_one_of(op.name, {"aten::split", "aten::split_with_sizes"})) return follow_split(op, was, is, numbers);
+    if (op.name == "aten::repeat") return follow_repeat(op, around);
     if (op.name == "aten::expand") return follow_expand(op, was, is, around);
     if (is_one_of(op.name, {"aten::slice", "aten::narrow"})) return follow_slice(op, was, is, around);
     // `self.mask[:, :, :T, :T]` of one that is as large as T: torch notes no slice.

@@ -131,12 +131,8 @@ std::optional<Sizes> of_attention(const Sizes& literals, const Sizes& was, const
     if (rows <= 0 || product(is) % rows != 0) return std::nullopt;
     now = {rows, product(is) / rows};
   } else if (literals.size() == 3 && was.size() == 2) {
-    // The length is that of what the module was given, or as it was.
-    const auto length = is[0] == was[0] ? std::nullopt : only(held(literals[0], around.leading));
-    now[0] = length.value_or(literals[0]);
-    if (now[0] <= 0 || is[0] % now[0] != 0) return std::nullopt;
-    now[1] = is[0] / now[0];
-    now[2] = is[1];
+    const Sizes rows = is[0] == was[0] ? part(literals, 0, 2) : resolved(part(literals, 0, 2), {was[0]}, {is[0]}, around.sizes);
+    now = {rows[0], rows[1], is[1]};
   } else {
     return std::nullopt;
   }

@@ -19,12 +19,6 @@ std::set<TensorId> made_in(const Draft& draft, const Call& call) {
   return made;
 }
 
-bool is_view(const Operator& op) {
-  static constexpr std::array<std::string_view, 13> kViews{"select", "slice",   "unsqueeze", "squeeze", "expand", "view",  "transpose",
-                                                           "t",      "permute", "detach",    "alias",   "narrow", "unbind"};
-  return op.name.starts_with("aten::") && std::ranges::find(kViews, std::string_view(op.name).substr(6)) != kViews.end();
-}
-
 // A mask, positions, edges: what each of several layers gets beside what goes through them. One more layer would get the same, one fewer
 // leaves it to the others: the script brings it, others use it too, or it is a view that costs nothing.
 bool is_beside(const Draft& draft, const Call& call, TensorId id) {
@@ -62,6 +56,12 @@ TensorId stream(const Draft& draft, const Call& call, const std::vector<TensorId
 }
 
 }  // namespace
+
+bool is_view(const Operator& op) {
+  static constexpr std::array<std::string_view, 13> kViews{"select", "slice",   "unsqueeze", "squeeze", "expand", "view",  "transpose",
+                                                           "t",      "permute", "detach",    "alias",   "narrow", "unbind"};
+  return op.name.starts_with("aten::") && std::ranges::find(kViews, std::string_view(op.name).substr(6)) != kViews.end();
+}
 
 const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before) {
   if (const Tensor* listed = draft.listed(id)) return &listed->shape;

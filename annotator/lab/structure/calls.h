@@ -18,6 +18,9 @@ struct Call {
 // Of a module and what is below it, in order. Calls of a module with modules below that follow each other directly are one.
 std::vector<Call> calls_of(const Program& program, const std::string& path);
 
+// Whether its result lies in the memory of what it takes first.
+bool is_view(const Operator& op);
+
 // Of a tensor as the operators before this place leave it, as recorded; null where it is not known.
 const std::vector<Whole>* shape_of(const Draft& draft, TensorId id, std::size_t before);
 

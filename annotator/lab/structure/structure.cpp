@@ -313,12 +313,29 @@ class Restructuring {
     if (last) {
       lab::hand_over(draft_, in, made->out, place);
       draft_.made.insert(in);
+      let_go_with(in);
       return std::nullopt;
     }
     for (std::size_t one = place; one < after->end + more; ++one) {
       if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
     }
     return std::nullopt;
+  }
+
+  // A view keeps what it is a view of: where the recorded step keeps both, they go together.
+  void let_go_with(TensorId view) {
+    const auto& operators = draft_.program.operators;
+    for (std::size_t place = operators.size(); place-- > 0;) {
+      const Operator& op = operators[place];
+      if (op.kind != OperatorKind::library || std::ranges::find(op.out, view) == op.out.end() || op.args.empty()) continue;
+      const auto* base = std::get_if<lab::TensorRef>(&op.args[0].is);
+      if (!lab::is_view(op) || base == nullptr || draft_.listed(base->id) != nullptr) return;
+      const bool released =
+          std::ranges::any_of(operators, [&](const Operator& one) { return one.kind == OperatorKind::free && lab::uses(one, base->id); });
+      if (released) return;
+      draft_.made.insert(base->id);
+      view = base->id;
+    }
   }
 
   // What a call's variables held goes when it returns, right after its last operator.

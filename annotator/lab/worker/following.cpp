@@ -1,6 +1,7 @@
 #include "annotator/lab/worker/following.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace hotlens::lab {
@@ -29,6 +30,13 @@ std::vector<std::size_t> with_holders(const Program& program, std::size_t module
     if (is_within(path, program.modules[at])) found.push_back(at);
   }
   return found;
+}
+
+// What an operator of the library gives: Python may ask for its sizes before anything uses it.
+std::vector<TensorId> made_by(const Operator& op) {
+  std::vector<TensorId> ids;
+  if (op.kind == OperatorKind::library) std::ranges::copy_if(op.out, std::back_inserter(ids), [](TensorId id) { return id != kNoTensor; });
+  return ids;
 }
 
 // An index may be smaller than what it picks from: other sizes are no error of the operator's.
@@ -76,7 +84,12 @@ void Following::see(const Operator* op, const Bindings& bindings) {
     const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
     if (tensor.defined()) sizes_[id] = tensor.sizes().vec();
   };
-  if (op != nullptr) return for_each_tensor(*op, note);
+  if (op != nullptr) {
+    if (seen_last_ != nullptr) std::ranges::for_each(made_by(*seen_last_), note);
+    seen_last_ = op;
+    return for_each_tensor(*op, note);
+  }
+  seen_last_ = nullptr;
   for (std::size_t id = recorded_.tensors.size(); id < bindings.tensors.size(); ++id) {
     const at::Tensor& tensor = bindings.tensors[id];
     if (tensor.defined()) left_[static_cast<TensorId>(id)] = {tensor.sizes().vec(), tensor.scalar_type()};
@@ -84,14 +97,28 @@ void Following::see(const Operator* op, const Bindings& bindings) {
 }
 
 void Following::change(Operator* next, const Bindings& bindings) {
-  if (next == nullptr) return resize_kept(bindings);
+  if (next == nullptr) {
+    last_ = nullptr;
+    return resize_kept(bindings);
+  }
   Operator& op = *next;
+  // What this operator takes is told after it: it does not explain itself.
+  if (last_ != nullptr) {
+    auto others = made_by(*last_);
+    for_each_tensor(op, [&](TensorId id) { std::erase(others, id); });
+    note_sizes(last_->module, sizes_of(others, bindings));
+  }
+  last_ = next;
   refuse_given(op, bindings);
   const auto* first = op.args.empty() ? nullptr : std::get_if<TensorRef>(&op.args[0].is);
   const auto before = first == nullptr ? sizes_.end() : sizes_.find(was(first->id));
   const bool explained =
       before == sizes_.end() || is_explained(op.module, before->second, bindings.tensor(first->id).sizes().vec());  // by others than itself
-  note_sizes(op, bindings);
+  std::vector<TensorId> given;
+  for_each_tensor(op, [&](TensorId id) { given.push_back(id); });
+  const auto sizes = sizes_of(given, bindings);
+  if (picks(op)) refuse_other_sizes(sizes);
+  note_sizes(op.module, sizes);
   const bool made = first != nullptr && before == sizes_.end();  // by a layer that is new
   if (made && !cuts_or_pads(op)) return;
   Around around{.numbers = {}, .sizes = {}, .held = first != nullptr && is_held(op, first->id), .explained = explained};
@@ -141,20 +168,24 @@ bool Following::is_explained(std::size_t module, const Sizes& was, const Sizes& 
   return all;
 }
 
-void Following::note_sizes(const Operator& op, const Bindings& bindings) {
-  std::vector<std::pair<Sizes, Sizes>> all;  // of its tensors: as recorded and now
-  for_each_tensor(op, [&](TensorId id) {
+std::vector<std::pair<Sizes, Sizes>> Following::sizes_of(const std::vector<TensorId>& ids, const Bindings& bindings) const {
+  std::vector<std::pair<Sizes, Sizes>> all;
+  for (const TensorId id : ids) {
     const auto before = sizes_.find(was(id));
     const at::Tensor& tensor = bindings.tensors[static_cast<std::size_t>(id)];
     if (before != sizes_.end() && tensor.defined()) all.emplace_back(before->second, tensor.sizes().vec());
-  });
-  if (picks(op)) refuse_other_sizes(all);
-  const auto [holders, is_new] = holders_.try_emplace(op.module);
-  if (is_new) holders->second = with_holders(edited_, op.module);
-  for (const std::size_t module : holders->second) {
+  }
+  return all;
+}
+
+// For the module and those that hold it.
+void Following::note_sizes(std::size_t module, const std::vector<std::pair<Sizes, Sizes>>& all) {
+  const auto [holders, is_new] = holders_.try_emplace(module);
+  if (is_new) holders->second = with_holders(edited_, module);
+  for (const std::size_t holder : holders->second) {
     for (const auto& [before, now] : all) {
-      for (std::size_t at = 0; before.size() == now.size() && at < now.size(); ++at) around_[module].emplace(before[at], now[at]);
-      if (before.size() == now.size() && now.size() > 1) leading_[module].emplace(before[0], now[0]);
+      for (std::size_t at = 0; before.size() == now.size() && at < now.size(); ++at) around_[holder].emplace(before[at], now[at]);
+      if (before.size() == now.size() && now.size() > 1) leading_[holder].emplace(before[0], now[0]);
     }
   }
 }

@@ -33,7 +33,9 @@ class Following {
 
  private:
   TensorId was(TensorId id) const;
-  void note_sizes(const Operator& op, const Bindings& bindings);
+  // As recorded and now.
+  std::vector<std::pair<Sizes, Sizes>> sizes_of(const std::vector<TensorId>& ids, const Bindings& bindings) const;
+  void note_sizes(std::size_t module, const std::vector<std::pair<Sizes, Sizes>>& all);
   bool is_held(const Operator& op, TensorId first);
   bool is_explained(std::size_t module, const Sizes& was, const Sizes& is) const;
   void resize_kept(const Bindings& bindings);
@@ -50,6 +52,7 @@ class Following {
   std::set<TensorId> parts_;                                                               // of parameters and buffers
   std::map<TensorId, Sizes> sizes_;                                                        // as recorded
   std::map<TensorId, std::pair<Sizes, at::ScalarType>> left_;  // what operators made and the recorded step keeps
+  const Operator *seen_last_ = nullptr, *last_ = nullptr;      // of the recorded program, of the edited one
   std::size_t changed_ = 0;
 };
 

@@ -37,7 +37,7 @@ class Net(nn.Module):
         self.head = head
     def forward(self, codes):
         x = torch.stack([table(codes[:, place]) for place, table in enumerate(self.tables)]).sum(0)
-        return self.head(self.second(self.first(x)))
+        return self.head(self.second(self.first(x))).view(-1, 10)
 def tensors(count):
     codes = torch.stack([torch.randint(rows, (count,)) for rows in (9, 40, 3)], 1)
     return codes, torch.randint(10, (count,))

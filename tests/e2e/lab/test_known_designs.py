@@ -67,6 +67,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("configured", "depths=[2, 1]", "depths=[2, 3]", "Mixer() added"),
         ("configured", "normed=False", "normed=True", "BatchNorm1d(24) added"),
         ("configured", "return self.norm(x + self.mix(x))", "return x + self.mix(x)", "LayerNorm(24) not called"),
+        ("configured", "(x))).view(-1, 10)", "(x))).view(-1, 10).relu()", "relu added"),
         ("shortcuts", "[24, 24, 24]", "[24, 32, 24]", "Linear(24, 32) added"),
         ("shortcuts", "[24, 24, 24]", "[24, 24, 32]", "Sequential() added"),
         ("shortcuts", "rate=0.0, switched", "rate=0.1, switched", "dropout added"),
@@ -93,6 +94,12 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("sequences", "total = 0", "total = 1", "Net.forward was edited"),
         ("configured", "width=24", "width=26", "the script ends here: assert settings.width % 4 == 0 does not hold"),
         ("configured", "rows in settings.rows", "rows in settings.rows[5]", "settings.rows[5] is beyond the last one"),
+        (
+            "shortcuts",
+            "        out = self.body(x)\n",
+            "        out = self.body(x)\n        out = self.body(x)\n",
+            "Chosen.forward was edited",
+        ),
         ("clicks", "int(bottom[-1]), mode", "2 * int(bottom[-1]), mode", "it picks by numbers that Python makes"),
     ],
 )

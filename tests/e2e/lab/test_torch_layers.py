@@ -84,17 +84,21 @@ model = Model()"""
 QUERIES = LOOP.format(
     model="""
 class Model(nn.Module):
-    def __init__(self, width=32, heads=4, encoders=2, decoders=1, queries=6):
+    def __init__(self, width=32, heads=4, encoders=2, decoders=1, queries=5):
         super().__init__()
         self.parts = nn.Conv2d(3, width, 4, 4)
         self.both = nn.Transformer(width, heads, encoders, decoders, dim_feedforward=48)
         self.queries, self.head = nn.Parameter(torch.rand(queries, width)), nn.Linear(width, 10)
+        self.rows, self.columns = nn.Parameter(torch.rand(20, width // 2)), nn.Parameter(torch.rand(20, width // 2))
     def forward(self, x):
-        parts = self.parts(x).flatten(2).permute(2, 0, 1)
+        grid = self.parts(x)
+        tall, wide = grid.shape[-2:]
+        places = torch.cat([self.columns[:wide].unsqueeze(0).repeat(tall, 1, 1), self.rows[:tall].unsqueeze(1).repeat(1, wide, 1)], -1)
+        parts = grid.flatten(2).permute(2, 0, 1) + places.flatten(0, 1).unsqueeze(1)
         return self.head(self.both(parts, self.queries.unsqueeze(1).repeat(1, x.size(0), 1)).mean(0))
 model = Model()
 optimizer = torch.optim.AdamW(model.parameters())
-tensors = lambda n: (torch.randn(n, 3, 16, 16), torch.randint(10, (n,)))
+tensors = lambda n: (torch.randn(n, 3, 24, 24), torch.randint(10, (n,)))
 """
 )
 
@@ -138,7 +142,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("queries", "width=32", "width=48", "Conv2d(3, 32 → 48, 4, stride=4)"),
         ("queries", "heads=4", "heads=8", "MultiheadAttention(32, 4 → 8, dropout=0.1, bias=True, batch_first=False)"),
         ("queries", "encoders=2", "encoders=3", "TransformerEncoderLayer(32, 4) added"),
-        ("queries", "queries=6", "queries=9", "Model.queries"),
+        ("queries", "queries=5", "queries=9", "Model.queries"),
+        ("queries", "width, 4, 4)", "width, 4, 2)", "Conv2d(3, 32, 4, stride=4 → 2)"),
         ("queries", "dim_feedforward=48", "dim_feedforward=96", "Linear(32, 48 → 96, bias=True)"),
         ("arguments", "padding=1)", "padding=1, bias=False)", "Conv2d(3, 16, 3, padding=1, bias=True → False)"),
         ("arguments", "nn.MaxPool2d(2)", "nn.MaxPool2d(4)", "MaxPool2d(2 → 4)"),

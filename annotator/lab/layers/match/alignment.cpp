@@ -42,10 +42,28 @@ std::size_t likeness(const Value& was, const Value& is) {
   return written(one) == written(other) ? 3 : 2;
 }
 
+// Plain values that functions of the module's own take from around them: `LambdaLayer(lambda x: F.pad(x, (0, planes)))`.
+std::string captured(const Value& module) {
+  std::string all;
+  for (const auto& [name, value] : module.attributes) {
+    if (value->kind != Kind::function) continue;
+    source::walk(value->node, [&](Node node) {
+      for (const Scope* scope = value->scope; node.is("identifier") && scope != nullptr && scope->outer != nullptr; scope = scope->outer) {
+        const auto found = scope->names.find(node.text());
+        if (found == scope->names.end()) continue;
+        if (is_plain(*found->second)) all += std::string(node.text()) + "=" + written(*found->second) + ";";
+        break;
+      }
+      return true;
+    });
+  }
+  return all;
+}
+
 // Same classes at the same places, whatever they are given.
 bool same_build(const Ref& one, const Ref& other, int depth = 0) {
   const Children a = children(one), b = children(other);
-  if (!same_class(*one, *other) || a.size() != b.size() || depth > 20) return false;
+  if (!same_class(*one, *other) || a.size() != b.size() || depth > 20 || captured(*one) != captured(*other)) return false;
   for (std::size_t at = 0; at < a.size(); ++at) {
     if (a[at].first != b[at].first || !same_build(a[at].second, b[at].second, depth + 1)) return false;
   }

@@ -128,11 +128,13 @@ class ForwardComparison {
         if (begins && j + 1 < after.size() && !anchor(gaps_.back(), after[j], after[j + 1], is))
           gaps_.back().branches = is_branch(after[j], after[j + 1], is);
         ++i, ++j;
-      } else if (j + 1 < after.size() && is_branch(after[j], after[j + 1], is) && follows(before, i, after[j + 1])) {
+      } else if (j + 1 < after.size() && is_branch(after[j], after[j + 1], is) && follows(before, i, after[j + 1]) &&
+                 is_alias(before, after[j])) {
         gaps_.push_back(empty(after[j]));
         gaps_.back().inserted = after[j++].steps;
         gaps_.back().branches = true;
-      } else if (i + 1 < before.size() && is_branch(before[i], before[i + 1], was) && follows(after, j, before[i + 1])) {
+      } else if (i + 1 < before.size() && is_branch(before[i], before[i + 1], was) && follows(after, j, before[i + 1]) &&
+                 is_alias(after, before[i])) {
         gaps_.push_back(empty(after[j]));
         gaps_.back().removed = before[i++].steps;
       } else if (j + 1 < after.size() && is_lone(after[j])) {
@@ -181,6 +183,13 @@ class ForwardComparison {
     if (!call || is_also(function, chain.target)) return false;
     gap.after.push_back(*call);
     return gap.rebinds = true;
+  }
+
+  // Whether the name stood for what the layers get now: `short = x`.
+  static bool is_alias(const std::vector<Chain>& other, const Chain& chain) {
+    return std::ranges::any_of(other, [&](const Chain& one) {
+      return one.target == chain.target && one.steps.empty() && one.base.is("identifier") && one.base.text() == chain.base.text();
+    });
   }
 
   // Whether the other text goes on with this statement.
