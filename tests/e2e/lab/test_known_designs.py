@@ -91,6 +91,7 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("rotary", "shared: int = 2", "shared: int = 6", "uses times, which was edited"),
         ("clicks", '"40-30"', '"40-30-20"', "where its entries come and go"),
         ("optional", "places=[1]", "places=[2]", "uses places, which was edited"),
+        ("optional", "layers, batch_first=True", "layers, batch_first=False", "GRU and GRU are not called alike"),
         ("sequences", "total = 0", "total = 1", "Net.forward was edited"),
         ("configured", "width=24", "width=26", "the script ends here: assert settings.width % 4 == 0 does not hold"),
         ("configured", "rows in settings.rows", "rows in settings.rows[5]", "settings.rows[5] is beyond the last one"),

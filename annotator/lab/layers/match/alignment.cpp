@@ -290,6 +290,8 @@ class Aligner {
     const auto states = [](const Value& layer) { return layer.layer == "LSTM" ? 2 : layer.layer == "GRU" || layer.layer == "RNN" ? 1 : 0; };
     if ((states(was) == 0) != (states(is) == 0) || gives_several(was) || gives_several(is)) return false;
     if (first_other_call(holder, name, skips_)) return false;
+    // The first states have a row for each of a batch, which is another dimension then.
+    if (states(was) != 0 && written_argument(was, "batch_first") != written_argument(is, "batch_first")) return false;
     return states(was) == states(is) || !unpacks_states(holder, name, skips_);
   }
 
