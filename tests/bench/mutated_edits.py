@@ -91,6 +91,14 @@ def mutated(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
+def parses(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
 def difference(was: str, now: str) -> str:
     lines = difflib.unified_diff(was.split("\n"), now.split("\n"), lineterm="", n=0)
     return "  ".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
@@ -133,19 +141,13 @@ def main() -> None:
     chance, all_verdicts = random.Random(a.seed), Counter[str]()
     for name, text in scripts.items():
         with tempfile.TemporaryDirectory() as place:
-            folder, number = Path(place) / "recorded", 0
+            folder = Path(place) / "recorded"
             unedited = peak(folder, text)
             if unedited is None or unedited != peak(Path(place) / "again", text):
                 print(f"{name}: left out, its peak differs from run to run", flush=True)
                 continue
-            for other in {mutated(text, chance): None for _ in range(a.count)}:
-                try:
-                    ast.parse(other)
-                except SyntaxError:
-                    continue
-                number += other != text
-                if other == text:
-                    continue
+            others = dict.fromkeys(mutated(text, chance) for _ in range(a.count))
+            for number, other in enumerate(one for one in others if one != text and parses(one)):
                 kind, detail = verdict(folder, other, Path(place) / f"truth{number}", unedited)
                 all_verdicts[kind] += 1
                 if detail:

@@ -84,6 +84,14 @@ void read_step(const json& edit, EditedStep& step) {
   }
 }
 
+// What the script may give otherwise now, where that decides whether it fits; empty: nothing is known to.
+std::string may_follow(const EditRefusal& refusal, const layers::Changes& changes) {
+  const bool beyond = refusal.reason.contains("out of range") || refusal.reason.contains("out of bounds");
+  if (refusal.op.starts_with("aten::ctc_loss")) return "the lengths that the script gives may follow, which cannot be known";
+  if (beyond && changes.draws) return "the batch named what is not there any more, and what the script draws now cannot be known";
+  return "";
+}
+
 }  // namespace
 
 std::vector<LayerEdit> edits_of(const layers::Changes& changes) {
@@ -110,15 +118,9 @@ EditRefusal misfit(const json& error, const Program& program, const layers::Chan
                       .module = error.value("module", ""),
                       .at = {}};
   if (const auto line = changes.lines.find(refusal.module); line != changes.lines.end()) refusal.at = line->second;
-  if (refusal.misfit && refusal.op.starts_with("aten::ctc_loss")) {
+  if (const std::string unknown = refusal.misfit ? may_follow(refusal, changes) : std::string(); !unknown.empty()) {
     refusal.misfit = false;
-    refusal.reason = "the lengths that the script gives may follow, which cannot be known: " + refusal.reason;
-    return refusal;
-  }
-  const bool beyond = refusal.reason.contains("out of range") || refusal.reason.contains("out of bounds");
-  if (refusal.misfit && beyond && changes.draws) {
-    refusal.misfit = false;
-    refusal.reason = "the batch named what is not there any more, and what the script draws now cannot be known: " + refusal.reason;
+    refusal.reason = unknown + ": " + refusal.reason;
     return refusal;
   }
   const auto layer = changes.is.find(refusal.module);

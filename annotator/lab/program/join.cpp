@@ -107,9 +107,8 @@ class Joiner {
   // else what both hold is valid.
   void join_content(const json& a, const json& b, bool labels, json& to) const {
     for (const std::string_view key : kContents) {
-      if (a.contains(key)) to[key] = a[key];
+      if (key != "slices" && a.contains(key)) to[key] = a[key];
     }
-    to.erase("slices");
     if (a.contains("slices") && b.contains("slices")) join_slices(a["slices"], b["slices"], to);
     if (!is_whole(a, "min") || !is_whole(a, "max") || !is_whole(b, "min") || !is_whole(b, "max")) return;
     const std::int64_t most_a = a["max"], most_b = b["max"];

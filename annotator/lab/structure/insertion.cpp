@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "annotator/lab/layers/match/forward.h"
+#include "annotator/lab/layers/python/wording.h"
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/parameters.h"
@@ -12,14 +12,11 @@
 namespace hotlens::layers {
 namespace {
 
+using lab::is_within;
 using lab::Operator;
 using lab::Tensor;
 using lab::TensorId;
 using lab::TensorKind;
-
-bool is_within(const std::string& path, const std::string& holder) {
-  return path == holder || path.starts_with(holder + ".");
-}
 
 // Of `F.dropout(x, p=self.rate, training=self.training)`, a new call in a method of the module.
 std::optional<double> dropout_rate(const Step& function, const Value& module) {
@@ -33,9 +30,7 @@ std::optional<double> dropout_rate(const Step& function, const Value& module) {
     if (name == "training" && (value.is("true") || value.text() == "self.training")) continue;
     const bool own = value.is("attribute") && value.field("object").text() == "self";
     const Ref held = own ? attribute_of(module, value.field("attribute").text()) : nullptr;
-    const auto number = held                ? real_of(*held)
-                        : value.is("float") ? std::optional(std::strtod(std::string(value.text()).c_str(), nullptr))
-                                            : std::nullopt;
+    const auto number = held ? real_of(*held) : value.is("float") ? std::optional(literal_number(value)) : std::nullopt;
     if (name != "p" || !number) return std::nullopt;
     rate = *number;
   }

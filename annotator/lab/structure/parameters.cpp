@@ -170,27 +170,8 @@ void take_away(Draft& draft, TensorId id) {
   if (draft.added.erase(id) == 0) draft.gone.insert(id);
 }
 
-}  // namespace
-
-Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId beside, bool first) {
-  std::optional<Family> example;
-  for (const TensorId id : likes) {
-    auto family = family_of(draft, id);
-    if (!family) return family.error();
-    const bool better = !example || (!example->steady() && family->steady() && family->runs.size() == example->runs.size());
-    if (better) example = std::move(*family);
-    if (example->steady()) break;
-  }
-  if (!example) return "no parameter shows what the step does with a new one";
-  auto before = beside == kNoTensor ? std::expected<Family, std::string>(*example) : family_of(draft, beside);
-  if (!before) return before.error();
-  auto why = Addition(draft, added, std::move(*example), std::move(*before)).run();
-  if (!why && first && beside != kNoTensor) swap_turns(draft, beside, added);
-  return why;
-}
-
-Reason leave_without_gradient(Draft& draft, TensorId parameter) {
-  if (is_used_by_layers(draft, parameter)) return std::nullopt;
+// The update, its states and the gradient of a parameter that no layer uses.
+Reason drop_update(Draft& draft, TensorId parameter) {
   const auto family = family_of(draft, parameter);
   if (!family) return family.error();
   std::vector<Operator>& operators = draft.program.operators;
@@ -218,9 +199,32 @@ Reason leave_without_gradient(Draft& draft, TensorId parameter) {
   return std::nullopt;
 }
 
+}  // namespace
+
+Reason update_also(Draft& draft, TensorId added, const std::vector<TensorId>& likes, TensorId beside, bool first) {
+  std::optional<Family> example;
+  for (const TensorId id : likes) {
+    auto family = family_of(draft, id);
+    if (!family) return family.error();
+    const bool better = !example || (!example->steady() && family->steady() && family->runs.size() == example->runs.size());
+    if (better) example = std::move(*family);
+    if (example->steady()) break;
+  }
+  if (!example) return "no parameter shows what the step does with a new one";
+  auto before = beside == kNoTensor ? std::expected<Family, std::string>(*example) : family_of(draft, beside);
+  if (!before) return before.error();
+  auto why = Addition(draft, added, std::move(*example), std::move(*before)).run();
+  if (!why && first && beside != kNoTensor) swap_turns(draft, beside, added);
+  return why;
+}
+
+Reason leave_without_gradient(Draft& draft, TensorId parameter) {
+  return is_used_by_layers(draft, parameter) ? std::nullopt : drop_update(draft, parameter);
+}
+
 Reason remove_parameter(Draft& draft, TensorId parameter) {
   if (is_used_by_layers(draft, parameter)) return std::nullopt;
-  if (auto why = leave_without_gradient(draft, parameter)) return why;
+  if (auto why = drop_update(draft, parameter)) return why;
   take_away(draft, parameter);
   return std::nullopt;
 }

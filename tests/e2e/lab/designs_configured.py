@@ -20,6 +20,12 @@ class Mixer(nn.Module):
         self.norm = nn.LayerNorm(settings.width)
     def forward(self, x):
         return self.norm(x + self.mix(x))
+class Applied(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.apply_it = lambda x: torch.sin(x * factor)
+    def forward(self, x):
+        return self.apply_it(x)
 class Net(nn.Module):
     def __init__(self, settings, normed=False):
         super().__init__()
@@ -27,6 +33,7 @@ class Net(nn.Module):
         self.tables = nn.ModuleList([nn.Embedding(rows, settings.width) for rows in settings.rows])
         for name, depth in zip(["first", "second"], settings.depths):
             setattr(self, name, nn.Sequential(*[Mixer(settings) for _ in range(depth)]))
+        self.waves = nn.Sequential(*[Applied(factor) for factor in (2, 3)])
         head = nn.Sequential()
         def add(place, size):
             head.add_module("wide{0}".format(place), nn.Linear(settings.width, size))
@@ -37,7 +44,7 @@ class Net(nn.Module):
         self.head = head
     def forward(self, codes):
         x = torch.stack([table(codes[:, place]) for place, table in enumerate(self.tables)]).sum(0)
-        return self.head(self.second(self.first(x))).view(-1, 10)
+        return self.head(self.second(self.first(self.waves(x)))).view(-1, 10)
 def tensors(count):
     codes = torch.stack([torch.randint(rows, (count,)) for rows in (9, 40, 3)], 1)
     return codes, torch.randint(10, (count,))

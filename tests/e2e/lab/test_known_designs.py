@@ -67,7 +67,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("configured", "depths=[2, 1]", "depths=[2, 3]", "Mixer() added"),
         ("configured", "normed=False", "normed=True", "BatchNorm1d(24) added"),
         ("configured", "return self.norm(x + self.mix(x))", "return x + self.mix(x)", "LayerNorm(24) not called"),
-        ("configured", "(x))).view(-1, 10)", "(x))).view(-1, 10).relu()", "relu added"),
+        ("configured", "(x)))).view(-1, 10)", "(x)))).view(-1, 10).relu()", "relu added"),
+        ("configured", "in (2, 3)]", "in (2, 3, 3)]", "Applied() added"),
         ("shortcuts", "[24, 24, 24]", "[24, 32, 24]", "Linear(24, 32) added"),
         ("shortcuts", "[24, 24, 24]", "[24, 24, 32]", "Sequential() added"),
         ("shortcuts", "rate=0.0, switched", "rate=0.1, switched", "dropout added"),
@@ -93,6 +94,7 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
         ("optional", "places=[1]", "places=[2]", "uses places, which was edited"),
         ("optional", "layers, batch_first=True", "layers, batch_first=False", "GRU and GRU are not called alike"),
         ("sequences", "total = 0", "total = 1", "Net.forward was edited"),
+        ("configured", "in (2, 3)]", "in (2, 3, 5)]", "what a new Applied calls is not known"),
         ("configured", "width=24", "width=26", "the script ends here: assert settings.width % 4 == 0 does not hold"),
         ("configured", "rows in settings.rows", "rows in settings.rows[5]", "settings.rows[5] is beyond the last one"),
         (

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -122,10 +121,6 @@ bool is_rate(Node use, int depth) {
   return false;
 }
 
-double number_of(Node literal) {
-  return std::strtod(std::string(literal.text()).c_str(), nullptr);
-}
-
 // `x.size()` of a tensor is no use of `self.size`.
 bool is_method_of_other(Node node) {
   const Node call = node.parent();
@@ -170,7 +165,7 @@ bool is_compared_alike(Node use, double one, double other) {
   double divisor = 0;  // `if width % 2 == 1:`
   if (const Node rest = use.parent();
       rest.is("binary_operator") && rest.field("operator").text() == "%" && rest.field("right").is("integer")) {
-    divisor = number_of(rest.field("right"));
+    divisor = literal_number(rest.field("right"));
     compared = rest;
   }
   const Node comparison = compared.parent();
@@ -178,7 +173,7 @@ bool is_compared_alike(Node use, double one, double other) {
   if (parts.size() != 2 || parts[0].id() != compared.id() || !(parts[1].is("integer") || parts[1].is("float"))) return false;
   const std::string_view sign = comparison.field("operators").text();
   const auto of = [&](double whole) { return divisor > 0 ? std::fmod(whole, divisor) : whole; };
-  const auto now = compares(sign, of(one), number_of(parts[1])), then = compares(sign, of(other), number_of(parts[1]));
+  const auto now = compares(sign, of(one), literal_number(parts[1])), then = compares(sign, of(other), literal_number(parts[1]));
   return now && now == then;
 }
 

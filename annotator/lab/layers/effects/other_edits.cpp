@@ -156,8 +156,8 @@ std::string excerpt(Node code) {
 
 std::optional<Unclear> failure(const Interpreter& executed, const Interpreter& edited) {
   if (edited.failures().size() <= executed.failures().size()) return std::nullopt;
-  const Fact& last = edited.failures().back();
-  return Unclear{.reason = "the script ends here: " + excerpt(last.at) + last.words, .at = line_of(last.at)};
+  const Fact& first = edited.failures()[executed.failures().size()];
+  return Unclear{.reason = "the script ends here: " + excerpt(first.at) + first.words, .at = line_of(first.at)};
 }
 
 std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {

@@ -150,7 +150,7 @@ void Uses::give_field(Node type, std::size_t place, const std::string& keyword) 
 void Uses::give_rest(Node function, const std::string& rest, const std::string& keyword) {
   if (!keyword.empty()) return add({}, keyword, true);
   unnamed_.insert(function.id());
-  if (keeping_.contains(function.id())) lost_ = unknown(function, rest);  // it was taken for named
+  if (keeping_.contains(function.id())) lost_ = unknown(function, rest);
 }
 
 // Whether it is known which parameter gets it.
@@ -374,7 +374,7 @@ bool Uses::bounds_list(Node use) const {
 }
 
 // In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
-Uses::Why Uses::elsewhere(Node use, const std::string& name) const {
+Uses::Why Uses::elsewhere(Node use, const std::string& name) {
   if (bounds_random(use)) {
     draws_ = true;
     return std::nullopt;

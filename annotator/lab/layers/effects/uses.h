@@ -60,7 +60,7 @@ class Uses {
   bool is_in_class_of_module(Node use) const;
   bool is_held_by_modules(Node use) const;
   bool is_size_in_loop(Node use) const;
-  Why elsewhere(Node use, const std::string& name) const;
+  Why elsewhere(Node use, const std::string& name);
   static Why unknown(Node use, const std::string& name);
   std::optional<Why> in_call(Node call, Node given, const std::string& name);
   Why result(Node function, const std::string& name);
@@ -91,8 +91,8 @@ class Uses {
   std::set<std::pair<const void*, std::string>> defaults_;       // parameters whose default value was edited
   std::set<const void*> keeping_;                                // functions that keep what they get as `**rest` under its names
   std::set<const void*> unnamed_;                                // …whose rest was given something without a name
-  Why lost_;
-  mutable bool draws_ = false;
+  Why lost_;  // the use of a rest that was taken for named before something came without a name
+  bool draws_ = false;
   std::set<Name> seen_;
   std::deque<Open> open_;
 };

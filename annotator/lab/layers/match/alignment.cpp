@@ -239,8 +239,8 @@ class Aligner {
   }
 
   static Holding holding(const Value& module, std::set<std::string> names) {
-    return [&module, names = std::move(names)](std::string_view name) -> const Value* {
-      return names.contains(std::string(name)) ? attribute_of(module, name) : nullptr;
+    return [&module, names = std::move(names)](std::string_view name) {
+      return names.contains(std::string(name)) ? attribute_of(module, name) : Ref();
     };
   }
 

@@ -1,29 +1,25 @@
 #include "annotator/lab/layers/match/conditions.h"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
 #include "annotator/lab/layers/python/torch_layers.h"
+#include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
 namespace {
 
 using Kind = Value::Kind;
 
-const Value* of_self(Node node, const Holding& held) {
+Ref of_self(Node node, const Holding& held) {
   const bool own = node.is("attribute") && node.field("object").text() == "self";
   return own ? held(node.field("attribute").text()) : nullptr;
 }
 
-bool is_layer(const Value& value) {
-  return value.kind == Kind::object && !value.layer.empty();
-}
-
 std::optional<double> number(Node node, const Holding& held) {
-  if (node.is("integer") || node.is("float")) return std::strtod(std::string(node.text()).c_str(), nullptr);
-  const Value* value = of_self(node, held);
+  if (node.is("integer") || node.is("float")) return literal_number(node);
+  const Ref value = of_self(node, held);
   return value == nullptr ? std::nullopt : real_of(*value);
 }
 
@@ -31,16 +27,16 @@ std::optional<std::string> text(Node node, const Holding& held) {
   const std::string_view words = node.text();
   if (node.is("string") && words.size() >= 2 && (words[0] == '"' || words[0] == '\''))
     return std::string(words.substr(1, words.size() - 2));
-  const Value* value = of_self(node, held);
+  const Ref value = of_self(node, held);
   return value != nullptr && value->kind == Kind::text ? std::optional(value->text) : std::nullopt;
 }
 
-std::optional<bool> is_true(const Value& value) {
-  if (value.kind == Kind::none) return false;
-  if (value.kind == Kind::boolean || value.kind == Kind::integer) return value.integer != 0;
-  if (value.kind == Kind::real) return value.real != 0;
-  if (value.kind == Kind::text) return !value.text.empty();
-  return is_layer(value) && !is_container(value.layer) ? std::optional(true) : std::nullopt;  // of a container its length decides
+std::optional<bool> is_true(const Ref& value) {
+  if (value->kind == Kind::none) return false;
+  if (value->kind == Kind::boolean || value->kind == Kind::integer) return value->integer != 0;
+  if (value->kind == Kind::real) return value->real != 0;
+  if (value->kind == Kind::text) return !value->text.empty();
+  return is_module(value) && !is_container(value->layer) ? std::optional(true) : std::nullopt;  // of a container its length decides
 }
 
 std::optional<bool> comparison(Node condition, const Holding& held) {
@@ -48,7 +44,7 @@ std::optional<bool> comparison(Node condition, const Holding& held) {
   if (parts.size() != 2) return std::nullopt;
   const std::string_view sign = condition.field("operators").text();
   if (parts[1].is("none") && (sign == "is" || sign == "is not")) {
-    const Value* value = of_self(parts[0], held);
+    const Ref value = of_self(parts[0], held);
     if (value == nullptr || value->kind == Kind::unknown) return std::nullopt;
     return (value->kind == Kind::none) == (sign == "is");
   }
@@ -82,8 +78,8 @@ std::optional<bool> holds(Node condition, const Holding& held) {
     return one && other ? std::optional(!decides) : std::nullopt;
   }
   if (condition.is("comparison_operator")) return comparison(condition, held);
-  const Value* value = of_self(condition, held);
-  return value == nullptr ? std::nullopt : is_true(*value);
+  const Ref value = of_self(condition, held);
+  return value == nullptr ? std::nullopt : is_true(value);
 }
 
 }  // namespace hotlens::layers

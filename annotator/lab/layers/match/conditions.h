@@ -14,7 +14,7 @@ namespace hotlens::layers {
 std::optional<bool> compares(std::string_view sign, double one, double other);
 
 // What an attribute of the module is; null: nobody may say.
-using Holding = std::function<const Value*(std::string_view attribute)>;
+using Holding = std::function<Ref(std::string_view attribute)>;
 
 std::optional<bool> holds(Node condition, const Holding& held);
 

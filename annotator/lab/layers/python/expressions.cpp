@@ -125,11 +125,7 @@ Ref Interpreter::expression(Node node, Frame& frame) {
     if (error == std::errc{} && end == digits.data() + digits.size()) return whole(value);
     return unknown(std::move(digits));
   }
-  if (kind == "float") {
-    std::string digits(node.text());
-    std::erase(digits, '_');
-    return real(std::strtod(digits.c_str(), nullptr));
-  }
+  if (kind == "float") return real(literal_number(node));
   if (kind == "true" || kind == "false") return boolean_value(kind == "true");
   if (kind == "none") return none();
   if (kind == "string" || kind == "concatenated_string") return text(node, frame);

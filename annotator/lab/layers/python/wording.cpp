@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace hotlens::layers {
 namespace {
@@ -74,6 +75,12 @@ std::string wording(Node node) {
 
 bool same_wording(Node one, Node other) {
   return one.text() == other.text() || wording(one) == wording(other);
+}
+
+double literal_number(Node literal) {
+  std::string digits(literal.text());
+  std::erase(digits, '_');
+  return std::strtod(digits.c_str(), nullptr);
 }
 
 std::string marks(Node node) {

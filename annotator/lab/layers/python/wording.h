@@ -14,6 +14,8 @@ namespace hotlens::layers {
 
 std::string wording(Node node);
 bool same_wording(Node one, Node other);
+// Of a whole or a real number as it is written: `0.5`, `1_000`.
+double literal_number(Node literal);
 // What stands between its named parts: "_<_", "_:".
 std::string marks(Node node);
 
