@@ -1,4 +1,4 @@
-"""One name is one helper in a room: files of a room are compiled together where nobody changes them (HOTLENS_TOGETHER).
+"""One name is one helper in a room: files of a room are compiled together (HOTLENS_TOGETHER).
 
     python tests/house/helpers.py
 

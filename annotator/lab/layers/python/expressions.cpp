@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
 namespace {
