@@ -230,6 +230,23 @@ TEST_CASE("what changes no step passes") {
   CHECK(refused(edited(from, to)) == "");
 }
 
+TEST_CASE("rates of an update change no step; whether it has a momentum or a decay does") {
+  const std::string executed = edited("model.parameters(), lr=0.1)", R"(model.parameters(), lr=0.1, momentum=0.9, weight_decay=DECAY)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 30, gamma=0.1))");
+  const auto told = [&](std::string text, std::string_view from, std::string_view to) {
+    text.insert(text.find("WIDTH, ROWS"), "DECAY = 1e-4\n");
+    const std::string was = text;
+    return refused(text.replace(text.find(from), from.size(), to), was);
+  };
+  CHECK(told(executed, "momentum=0.9", "momentum=0.8").empty());
+  CHECK(told(executed, "DECAY = 1e-4", "DECAY = 1e-2").empty());
+  CHECK(told(executed, "StepLR(optimizer, 30, gamma=0.1)", "StepLR(optimizer, 10, gamma=0.5)").empty());
+  const std::string_view why = "something else than layers was edited: torch.optim.";
+  CHECK(told(executed, "momentum=0.9", "momentum=0.0").find(why) != std::string::npos);
+  CHECK(told(executed, "DECAY = 1e-4", "DECAY = 0").find(why) != std::string::npos);
+  CHECK(told(executed, "StepLR(optimizer, 30", "ExponentialLR(optimizer").find("ExponentialLR") != std::string::npos);
+}
+
 TEST_CASE("edits of layers, and of what they are made of, are no edits beside them") {
   const auto [from, to] = GENERATE(table<const char*, const char*>({
       {"width=16", "width=32"},

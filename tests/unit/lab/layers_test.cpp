@@ -141,7 +141,9 @@ namespace {
 
 // What of the calls in `forward` came (+) and went (-), after which call or before which (<).
 std::string called(const std::string& was, const std::string& is) {
-  const auto code = [](const std::string& body) { return source::Code("/p/net.py", "def forward(self, x, y=None):\n" + body); };
+  const auto code = [](const std::string& body) {
+    return source::Code("/p/net.py", "def forward(self, x, y=None):\n" + body + "\nfrom torch.nn import functional as F");
+  };
   const source::Code before = code(was), after = code(is);
   const Holds not_known = [](Node /*condition*/) { return std::optional<bool>(); };
   const auto gaps = forward_gaps(before.root().children().front(), after.root().children().front(), not_known, not_known);
@@ -178,4 +180,5 @@ TEST_CASE("an edit of forward that is no plain call is refused at its statement"
   CHECK(called("    x = x + y\n    z = x\n    return z + self.b(x)",
                "    x = x + y\n    z = x\n    x = self.c(x)\n    return z + self.b(x)") == "refused: line 3");
   CHECK(called("    return self.a(x, y)", "    return self.a(y, x)") == "refused: line 1");
+  CHECK(called("    return self.b(self.a(x))", "    return self.b(torch.relu(self.a(x)))") == "refused: line 1");  // torch is not imported
 }

@@ -6,94 +6,24 @@
 
 #include "annotator/lab/layers/effects/number_uses.h"
 #include "annotator/lab/layers/effects/reach.h"
-#include "annotator/lab/layers/match/loops.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
-namespace {
 
-Node function_around(Node node) {
-  Node up = node.parent();
-  while (up && !up.is("function_definition") && !up.is("lambda")) up = up.parent();
-  return up;
-}
-
-// The nearest function or class.
-Node definition_around(Node node) {
-  Node up = node.parent();
-  while (up && !up.is("function_definition") && !up.is("lambda") && !up.is("class_definition")) up = up.parent();
-  return up;
-}
-
-bool is_field_of(Node child, Node above, std::string_view field) {
-  const Node held = above.field(field);
-  return held && held.id() == child.id();
-}
-
-// "width" of `width`, `width=1`, `width: int`, `*width`.
-std::string parameter_name(Node parameter) {
-  const Node named = parameter.field("name");
-  if (named) return std::string(named.text());
-  if (parameter.is("identifier")) return std::string(parameter.text());
-  return parameter.children().empty() ? std::string() : parameter_name(parameter.children().front());
-}
-
-bool binds(Node function, std::string_view name) {
-  const Node parameters = function.field("parameters");
-  for (const Node& one : parameters ? parameters.children() : std::vector<Node>()) {
-    if (parameter_name(one) == name) return true;
-  }
-  bool found = false;
-  const auto seek = [&](Node node) {
-    const bool assigns = node.is("assignment") || node.is("for_statement") || node.is("for_in_clause") || node.is("augmented_assignment");
-    if (assigns)
-      source::walk(node.field("left"), [&](Node one) {
-        found = found || (one.is("identifier") && one.text() == name);
-        return !one.is("attribute") && !one.is("subscript");
-      });
-    return !found;
-  };
-  source::walk(function.field("body"), seek);
-  return found;
-}
-
-bool has_decorator(Node definition, std::string_view name) {
-  const Node above = definition.parent();
-  if (!above.is("decorated_definition")) return false;
-  const std::string_view text = above.text();
-  return text.substr(0, text.find(definition.text())).find(name) != std::string_view::npos;
-}
-
-}  // namespace
-
-Uses::Uses(const Followed& edited, const Idle& idle, const Building& building) : edited_(edited), idle_(idle), building_(building) {
-  for (const auto& [path, code] : edited.sources.files) {
-    source::walk(code->root(), [&](Node node) {
-      if (node.is("identifier")) index_[std::string(node.text())].push_back(node);
-      return !idle.now.contains(node.id());
-    });
-  }
-}
+Uses::Uses(const Followed& edited, const Idle& idle, const Building& building)
+    : edited_(edited), idle_(idle), building_(building), names_(edited.sources, idle), places_(edited, building) {}
 
 void Uses::add(Node scope, const std::string& name, bool attribute) {
   if (!name.empty() && seen_.emplace(scope ? scope.id() : nullptr, name, attribute).second) open_.push_back({scope, name, attribute});
 }
 
-Node Uses::scope_of(Node node, const std::string& name) const {
-  for (Node around = definition_around(node); around; around = definition_around(around)) {
-    if (around.is("class_definition") || !binds(around, name)) continue;
-    const bool global = around.text().find("global " + name) != std::string_view::npos;
-    if (!global) return around;
-  }
-  return node.code->root();
-}
-
 void Uses::target(Node node) {
-  if (node.is("attribute") && node.field("attribute").text() == "data" && is_inside_maker(node)) return;  // values: sizes are compared
+  if (node.is("attribute") && node.field("attribute").text() == "data" && places_.is_inside_maker(node))
+    return;  // values: sizes are compared
   if (node.is("attribute")) {
     const std::string name(node.field("attribute").text());
-    const bool own = is_inside_maker(node) && node.field("object").text() == "self";
+    const bool own = places_.is_inside_maker(node) && node.field("object").text() == "self";
     if (!own || !building_.is_the_same(name)) add({}, name, true);
     return;
   }
@@ -104,7 +34,7 @@ void Uses::target(Node node) {
       add({}, name, true);
       return add(around, name);
     }
-    return add(scope_of(node, name), name);
+    return add(names_.scope_of(node, name), name);
   }
   if (node.is("subscript")) return target(node.field("value"));
   for (const Node& one : node.children()) target(one);
@@ -188,38 +118,11 @@ void Uses::argument(Node call, Node argument) {
   for (const Node& definition : building_.definitions(call)) give(definition, call, argument);
 }
 
-std::vector<Node> Uses::all_of(const Open& open) const {
-  const auto found = index_.find(open.name);
-  std::vector<Node> all;
-  for (const Node& one : found == index_.end() ? std::vector<Node>() : found->second) {
-    const Node above = one.parent();
-    const bool attribute = above.is("attribute") && is_field_of(one, above, "attribute");
-    const bool keyword = above.is("keyword_argument") && is_field_of(one, above, "name");
-    if (keyword) continue;
-    const bool elsewhere = open.scope && open.scope.is("module") && one.code != open.scope.code;
-    if (open.attribute || (attribute && elsewhere)) {
-      // `x.size(0)` of a tensor is no use of `self.size`.
-      const Node call = above.parent();
-      const bool method =
-          call && call.is("call") && is_field_of(above, call, "function") && !above.field("object").text().starts_with("self");
-      if (attribute && !method) all.push_back(above);
-      continue;
-    }
-    if (attribute) continue;
-    const bool local = !open.scope.is("module");
-    const bool here = local ? is_within(one, open.scope) : elsewhere || scope_of(one, open.name).id() == open.scope.id();
-    const bool imported =
-        !elsewhere || open.scope.code->path().stem().string().empty() || one.code->text().find("import") != std::string::npos;
-    if (here && imported && (!elsewhere || scope_of(one, open.name).is("module"))) all.push_back(one);
-  }
-  return all;
-}
-
 Uses::Why Uses::run() {
   while (!open_.empty()) {
-    const Open open = open_.front();
+    const Named open = open_.front();
     open_.pop_front();
-    const auto uses = all_of(open);
+    const auto uses = names_.all_of(open);
     // A package may read it in a file that is not here, or by its name alone.
     if (flags_.contains(open.name) && uses.empty() && open.attribute && fields_.contains(open.name))
       return Unclear{.reason = "what `" + open.name + "` changes is not known: nothing that was followed reads it"};
@@ -230,47 +133,7 @@ Uses::Why Uses::run() {
   return lost_;
 }
 
-bool Uses::followed(Node node) const {
-  const Node function = function_around(node);
-  if (function && !edited_.interpreter.ran(function.id())) return false;
-  Node statement = source::statement_of(node);
-  while (statement.is("decorated_definition")) statement = source::statement_of(statement.parent());
-  const bool header = statement.is("function_definition") || statement.is("class_definition");
-  return header || edited_.interpreter.visited(statement.id());
-}
-
-// `if width % heads != 0: raise …`, where it does not.
-bool Uses::only_raises(Node choice) const {
-  const Node body = choice.field("consequence");
-  const auto statements = body.children();
-  return choice.is("if_statement") && choice.children("else_clause").empty() && choice.children("elif_clause").empty() &&
-         edited_.interpreter.passed(body.id()) && statements.size() == 1 && statements[0].is("raise_statement");
-}
-
-// `if isinstance(act, str): self.act = ACTIVATIONS[act]` and its like, which was told apart: what it sets is compared.
-bool Uses::only_keeps(Node choice) const {
-  if (!choice.is("if_statement") || edited_.interpreter.forgotten(choice.id()) || !is_inside_maker(choice)) return false;
-  const auto keeps = [](const Node& statement) {
-    const auto parts = statement.children();
-    const bool assigns = statement.is("expression_statement") && parts.size() == 1 && parts[0].is("assignment");
-    return statement.is("raise_statement") || statement.is("if_statement") ||
-           (assigns && parts[0].field("left").is("attribute") && parts[0].field("left").field("object").text() == "self");
-  };
-  bool all = true;
-  source::walk(choice, [&](Node node) {
-    if (node.is("block")) all = all && std::ranges::all_of(node.children(), keeps);
-    return all;
-  });
-  return all;
-}
-
-// In a constructor of a layer, or in what constructors alone call: what it makes is compared.
-bool Uses::is_inside_maker(Node node) const {
-  const Node function = function_around(node);
-  return function && (is_init(function) || building_.makes_alone(function));
-}
-
-Uses::Why Uses::occurrence(Node node, const Open& open) {
+Uses::Why Uses::occurrence(Node node, const Named& open) {
   if (is_inside(node, idle_.now)) return std::nullopt;
   const Node above = node.parent();
   constexpr std::array<std::string_view, 10> kBinding{"parameters",         "typed_parameter",         "dotted_name",   "global_statement",
@@ -286,91 +149,12 @@ Uses::Why Uses::occurrence(Node node, const Open& open) {
     if (up.is("type")) return std::nullopt;
   }
   // What a package's constructors do with it shows in what they make; where they keep it, it is followed further.
-  const bool shows = is_in_package_maker(node) && !flags_.contains(open.name);
-  if (followed(node)) {
+  const bool shows = places_.is_in_package_maker(node) && !flags_.contains(open.name);
+  if (places_.followed(node)) {
     auto why = value(node, open.name);
     return shows ? std::nullopt : why;
   }
-  return shows || never_runs(node) ? std::nullopt : elsewhere(node, open.name);
-}
-
-// In a package's function that ran for a module.
-bool Uses::is_in_package_maker(Node node) const {
-  const Node function = function_around(node);
-  return edited_.sources.packages.contains(node.code->path()) && function && edited_.interpreter.makes(function.id());
-}
-
-// In a branch that every call of its function passed by.
-bool Uses::never_runs(Node node) const {
-  bool passed = false;
-  for (Node up = node.parent(); up && !up.is("function_definition"); up = up.parent()) {
-    if (edited_.interpreter.forgotten(up.id())) return false;
-    passed = passed || edited_.interpreter.passed(up.id());
-  }
-  const Node function = function_around(node);
-  return passed && function && edited_.interpreter.ran(function.id());
-}
-
-// A loop of a layer's method, or a branch, that fills a list, now with nothing: `for _ in range(1, blocks): layers.append(block(width))`.
-bool Uses::fills_nothing(Node loop) const {
-  const bool once = loop.is("if_statement") && loop.children("else_clause").empty() && loop.children("elif_clause").empty();
-  const Node body = loop.field(once ? "consequence" : "body");
-  const bool made = source::enclosing(loop, "class_definition") || is_inside_maker(loop);
-  if ((!loop.is("for_statement") && !once) || !made || !edited_.interpreter.passed(body.id())) return false;
-  return std::ranges::all_of(body.children(), [](const Node& statement) {
-    const auto parts = statement.children();
-    const Node call = statement.is("expression_statement") && parts.size() == 1 ? parts[0] : Node{};
-    const Node function = call.is("call") ? call.field("function") : Node{};
-    return function.is("attribute") && function.field("attribute").text() == "append" && function.field("object").is("identifier");
-  });
-}
-
-// `self.dropout(x)` of another class, where it is a layer: a number is not called, and layers are compared.
-bool Uses::calls_layer(Node use) const {
-  const Node call = use.parent();
-  if (!use.is("attribute") || !call.is("call") || !is_field_of(use, call, "function")) return false;
-  const std::string_view name = use.field("attribute").text();
-  const auto& modules = edited_.interpreter.modules();
-  return std::ranges::all_of(modules, [&](const Ref& module) {
-    return std::ranges::all_of(module->attributes,
-                               [&](const auto& one) { return one.first != name || is_module(one.second) || is_plain(*one.second); });
-  });
-}
-
-// `self.depth` in a method of a package's layer: what its modules hold is compared, one by one.
-bool Uses::is_compared(Node use) const {
-  Node chain = use;
-  while (chain.field("object").is("attribute")) chain = chain.field("object");
-  return edited_.sources.packages.contains(use.code->path()) && chain.field("object").text() == "self" && is_in_class_of_module(use);
-}
-
-bool Uses::is_in_class_of_module(Node use) const {
-  const Node type = source::enclosing(use, "class_definition");
-  return type && std::ranges::any_of(edited_.interpreter.modules(), [&](const Ref& module) {
-           return module->self->kind == Value::Kind::type &&
-                  std::ranges::any_of(edited_.interpreter.order(module->self), [&](const Ref& one) { return one->node.id() == type.id(); });
-         });
-}
-
-// A plain value of each module whose class this is, or an unknown one: what it was and is now is compared, module by module, with what is
-// done with it.
-bool Uses::is_held_by_modules(Node use) const {
-  const Node type = source::enclosing(use, "class_definition");
-  const std::string_view name = use.field("attribute").text();
-  return std::ranges::all_of(edited_.interpreter.modules(), [&](const Ref& module) {
-    if (module->self->kind != Value::Kind::type) return true;
-    const auto order = edited_.interpreter.order(module->self);
-    const Ref held = attribute_of(*module, name);
-    return std::ranges::none_of(order, [&](const Ref& one) { return one->node.id() == type.id(); }) ||
-           (held && (is_plain(*held) || held->kind == Value::Kind::unknown));
-  });
-}
-
-// `for layer in self.layers[: self.config.depth]`: where it is as many as there are, alignment and comparison of the number say.
-bool Uses::bounds_list(Node use) const {
-  Node chain = use;
-  while (chain.parent().is("attribute")) chain = chain.parent();
-  return chain.text().starts_with("self.") && is_bound_of_list(chain);
+  return shows || places_.never_runs(node) ? std::nullopt : elsewhere(node, open.name);
 }
 
 // In code that is not followed: as a size alone; what modules hold is looked at once more when its kind is known.
@@ -383,10 +167,10 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) {
     return one.parent().is("comparison_operator") ||
            (one.parent().is("binary_operator") && one.parent().parent().is("comparison_operator"));
   };
-  const bool held = use.is("attribute") && use.field("object").text() == "self" && is_in_class_of_module(use) &&
-                    (compared(use) || is_held_by_modules(use));
-  const bool known = is_size(use) || held || (use.is("attribute") && is_size_in_function(use, compared)) || calls_layer(use) ||
-                     bounds_list(use) || is_compared(use) || was_passed_by(edited_.sources, use) ||
+  const bool held = use.is("attribute") && use.field("object").text() == "self" && places_.is_in_class_of_module(use) &&
+                    (compared(use) || places_.is_held_by_modules(use));
+  const bool known = is_size(use) || held || (use.is("attribute") && is_size_in_function(use, compared)) || places_.calls_layer(use) ||
+                     places_.bounds_list(use) || places_.is_compared(use) || was_passed_by(edited_.sources, use) ||
                      (use.is("attribute") && is_rate_or_factor(use));
   return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
 }
@@ -398,15 +182,6 @@ Uses::Why Uses::unknown(Node use, const std::string& name) {
   return Unclear{
       .reason = (where == "<module>" ? "the script" : where) + " uses " + name + ", which was edited; what it does with it is not followed",
       .at = line_of(use)};
-}
-
-// `self.add_module("norm%d" % i, norm)`, `setattr(self, name, layer)`: layers are compared by their names.
-bool Uses::names_layer(Node call, Node given) const {
-  const Node function = call.field("function");
-  const auto all = call.field("arguments").children();
-  if (function.text() == "setattr") return all.size() == 3 && all[1].id() == given.id() && building_.is_building(all[2]);
-  const std::string_view last = function.is("attribute") ? function.field("attribute").text() : std::string_view();
-  return (last == "add_module" || last == "register_module") && all.size() == 2 && all[0].id() == given.id();
 }
 
 // `self.__dict__.update(kwargs)`: what was given by name is an attribute of that name, and is followed as one.
@@ -424,7 +199,7 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   const std::string_view text = function.text();
   const auto all = building_.definitions(call);
   if (is_told(text)) return Why{};
-  if (text == "super().__init__" && all.empty() && is_inside_maker(call)) return Why{};  // of a layer of torch.nn
+  if (text == "super().__init__" && all.empty() && places_.is_inside_maker(call)) return Why{};  // of a layer of torch.nn
   if (building_.built(call) ||
       (!all.empty() && (text.ends_with("__init__") || edited_.interpreter.visited(source::statement_of(call).id())))) {
     for (const Node& definition : all) give(definition, call, given);
@@ -448,11 +223,14 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
     draws_ = true;
     return Why{};
   }
-  if (given.is("keyword_argument") && given.field("name").text() == "lr" && text.find("optim") != std::string_view::npos) return Why{};
+  const std::string_view keyword = given.is("keyword_argument") ? given.field("name").text() : std::string_view();
+  const bool updates = text.find("optim") != std::string_view::npos || text.find("lr_scheduler") != std::string_view::npos;
+  // What the script gives it is compared.
+  if (updates && is_rate_of_update(text, keyword) && (keyword == "lr" || !places_.is_inside_maker(call))) return Why{};
   if (text.find("init.") != std::string_view::npos && last.ends_with("_")) return Why{};  // nn.init.normal_
   if (last == "update" && text.ends_with("__dict__.update")) return keeps_rest(call, given, name);
-  if (!is_inside_maker(call)) return unknown(call, name);
-  if (names_layer(call, given)) return Why{};
+  if (!places_.is_inside_maker(call)) return unknown(call, name);
+  if (places_.names_layer(call, given)) return Why{};
   const bool of_weight = text.ends_with("weight.data." + std::string(last)) || text.ends_with("weight." + std::string(last));
   if (of_weight && last.ends_with("_")) return Why{};  // `self.embed.weight.data.uniform_(-1 / words, 1 / words)`
   if (last == "register_buffer" || last == "register_parameter" || last == "Parameter") return Why{};
@@ -460,34 +238,20 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
   return unknown(call, name);
 }
 
-// `Linear(…) if width > 8 else Identity()` in a constructor: what it chooses is compared.
-bool Uses::chooses_layers(Node choice, Node condition) const {
-  const auto parts = choice.children();
-  return parts.size() == 3 && parts[1].id() == condition.id() && is_inside_maker(choice) && building_.is_building(parts[0]) &&
-         building_.is_building(parts[2]);
-}
-
-// A number of the script's own as a size of what its loop makes: `torch.randn(8, noise, 1, 1)`.
-bool Uses::is_size_in_loop(Node use) const {
-  const Node statement = source::statement_of(use);
-  const bool script = use.code->path() == edited_.sources.script && !function_around(use) && use.is("identifier");
-  return script && (source::enclosing(statement, "for_statement") || source::enclosing(statement, "while_statement")) && is_size(use);
-}
-
 Uses::Why Uses::value(Node node, const std::string& name) {
   const Node function = function_around(node);
-  const bool method = node.is("attribute") && function && !is_inside_maker(node) && !edited_.interpreter.makes(function.id());
-  if (is_size_in_loop(node) || (method && is_size(node))) return std::nullopt;
+  const bool method = node.is("attribute") && function && !places_.is_inside_maker(node) && !edited_.interpreter.makes(function.id());
+  if (places_.is_size_in_loop(node) || (method && is_size(node))) return std::nullopt;
   Node child = node;
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();
-    if (kind == "conditional_expression" && chooses_layers(up, child)) return std::nullopt;
+    if (kind == "conditional_expression" && places_.chooses_layers(up, child)) return std::nullopt;
     if (is_part(up) || (kind == "subscript") || (kind == "attribute")) continue;
     if (kind == "call") {
       if (is_field_of(child, up, "function")) {
         if (building_.built(up)) return std::nullopt;  // a kind of layer
-        if (is_of_tensor(child) && is_inside_maker(up)) continue;
-        if (changes_list(child) && is_inside_maker(up)) return std::nullopt;
+        if (is_of_tensor(child) && places_.is_inside_maker(up)) continue;
+        if (changes_list(child) && places_.is_inside_maker(up)) return std::nullopt;
         return unknown(up, name);
       }
       Node given = node;
@@ -522,8 +286,9 @@ Uses::Why Uses::value(Node node, const std::string& name) {
     if (kind == "for_statement" || kind == "if_statement" || kind == "elif_clause") {
       if (kind == "for_statement") target(up.field("left"));
       const Node whole = kind == "elif_clause" ? up.parent() : up;
-      const bool makes = whole.is("for_statement") && is_inside_maker(whole) && !edited_.interpreter.forgotten(whole.id());
-      return makes || building_.is_building_statement(whole) || fills_nothing(whole) || only_raises(whole) || only_keeps(whole)
+      const bool makes = whole.is("for_statement") && places_.is_inside_maker(whole) && !edited_.interpreter.forgotten(whole.id());
+      return makes || building_.is_building_statement(whole) || places_.fills_nothing(whole) || places_.only_raises(whole) ||
+                     places_.only_keeps(whole)
                  ? std::nullopt
                  : unknown(node, name);
     }
@@ -546,13 +311,11 @@ Uses::Why Uses::result(Node function, const std::string& name) {
   const Node parameters = function.field("parameters");
   const auto is_it = [&](const Node& one) { return parameter_name(one) == name; };
   const bool by_parameter = parameters && std::ranges::any_of(parameters.children(), is_it) && !defaults_.contains({function.id(), name});
-  const auto found = index_.find(own);
-  for (const Node& one : found == index_.end() ? std::vector<Node>() : found->second) {
+  for (const Node& one : names_.spelled(own)) {
     const Node callee = one.parent().is("attribute") ? one.parent() : one, call = callee.parent();
     if (!call.is("call") || !is_field_of(callee, call, "function") || building_.built(call)) continue;
-    const Open open{.scope = {}, .name = own};
-    if (by_parameter && !followed(call)) continue;  // it is given something else there, which is followed by itself
-    if (auto why = followed(call) ? value(call, name.empty() ? own : name) : elsewhere(call, open.name)) return why;
+    if (by_parameter && !places_.followed(call)) continue;  // it is given something else there, which is followed by itself
+    if (auto why = places_.followed(call) ? value(call, name.empty() ? own : name) : elsewhere(call, own)) return why;
   }
   return std::nullopt;
 }

@@ -27,6 +27,22 @@ std::string others(const std::vector<Node>& given, std::size_t from) {
   return all;
 }
 
+bool is_bound(const source::Code& code, std::string_view name) {
+  return code.names().contains(std::string(name)) || !code.star_imports().empty();
+}
+
+// "F" of `F.relu(x)` where the file imports no such module; empty: there is none.
+std::string_view missing_module(Node code) {
+  std::string_view found;
+  source::walk(code, [&](Node node) {
+    const Node of = node.is("call") ? node.field("function").field("object") : Node{};
+    if (of.is("identifier") && (of.text() == "F" || of.text() == "torch" || of.text() == "nn") && !is_bound(*code.code, of.text()))
+      found = of.text();
+    return found.empty();
+  });
+  return found;
+}
+
 // A call with one tensor: of `self.name`, of a function of torch, or of a method of the tensor.
 std::optional<std::pair<Step, Node>> step_of(Node call) {
   const Node callee = call.field("function"), list = call.field("arguments");
@@ -41,7 +57,8 @@ std::optional<std::pair<Step, Node>> step_of(Node call) {
   }
   const std::string_view module = object.text();
   if (module == "F" || module == "torch" || module == "functional" || module.ends_with("nn.functional")) {
-    if (!plain || given[0].is("list") || given[0].is("tuple")) return std::nullopt;
+    const bool known = is_bound(*call.code, module.substr(0, module.find('.')));
+    if (!plain || given[0].is("list") || given[0].is("tuple") || !known) return std::nullopt;
     return std::pair{Step{.path = {}, .function = name + "(" + others(given, 1) + ")", .at = call}, given[0]};
   }
   return std::pair{Step{.path = {}, .function = name + "(" + others(given, 0) + ")", .at = call}, object};
@@ -153,6 +170,8 @@ class ForwardComparison {
 
  private:
   std::unexpected<Unclear> refuse(Node at) const {
+    if (const auto missing = missing_module(at); !missing.empty())
+      return std::unexpected(Unclear{.reason = "`" + std::string(missing) + "` is not imported", .at = line_of(at)});
     return std::unexpected(Unclear{.reason = source::qualified_name(at.is("function_definition") ? at.field("body") : at) +
                                              " was edited; only plain calls of layers in it are followed",
                                    .at = line_of(at)});

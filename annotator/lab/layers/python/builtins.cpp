@@ -81,7 +81,7 @@ Ref Interpreter::spaced(const std::vector<Ref>& with) {
   const auto begin = real_of(*with[0]), end = real_of(*with[1]);
   const std::int64_t count = with[2]->integer;
   if (!begin || !end || !spend(static_cast<std::size_t>(count))) return nullptr;
-  Ref all = list_of({});
+  Ref all = make({.kind = Kind::list, .self = make({.kind = Kind::external, .text = "torch.linspace"})});
   for (std::int64_t at = 0; at < count; ++at)
     all->items.push_back(real(count == 1 ? *begin : *begin + (*end - *begin) * static_cast<double>(at) / static_cast<double>(count - 1)));
   return all;

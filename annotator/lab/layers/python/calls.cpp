@@ -209,19 +209,24 @@ Ref Interpreter::call_function(const Ref& function, const Arguments& given) {
   return frame.result;
 }
 
-// Numbers and words alone: models and tensors are told apart elsewhere. The rate of an optimizer changes neither time nor memory.
+// Numbers and words alone: models and tensors are told apart elsewhere. Rates of an optimizer change neither time nor memory, but for
+// whether they are zero.
 void Interpreter::note(const std::string& callee, const Arguments& given, Node site) {
   if (constructing_ + making_ != 0 || facts_.size() > kMostFacts || is_told(callee) || is_told("." + callee)) return;
   const auto plain = [](const Ref& value) { return is_plain(*value) || value->kind == Kind::tuple ? written(*value) : std::string("…"); };
   std::string words = callee + "(";
   // Of `torch.randint(words, (8, 32))` its sizes alone. Of what the step makes these follow the numbers that the script holds.
   const bool random = callee == "torch.randint" && named(given, "size") == nullptr;
-  const bool in_step = makes_tensor(callee) && (source::enclosing(site, "for_statement") || source::enclosing(site, "while_statement"));
+  const bool in_loop = source::enclosing(site, "for_statement") || source::enclosing(site, "while_statement");
+  const bool in_step = in_loop && (makes_tensor(callee) || callee == "view" || callee == "reshape");
   for (std::size_t at = 0; at < given.positional.size(); ++at) {
-    const bool told = !in_step && (!random || at + 1 == given.positional.size());
+    const bool told = !in_step && !is_rate_of_update(callee, "") && (!random || at + 1 == given.positional.size());
     words += (told ? plain(given.positional[at]) : "…") + ", ";
   }
-  for (const auto& [name, value] : given.named) words += name + "=" + (name == "lr" ? "…" : plain(value)) + ", ";
+  for (const auto& [name, value] : given.named) {
+    const bool rate = is_rate_of_update(callee, name), none = rate && name != "lr" && real_of(*value) == 0;
+    words += name + "=" + (none ? "0" : rate && (name == "lr" || value->kind != Kind::unknown) ? "…" : plain(value)) + ", ";
+  }
   facts_.push_back({words + ")", site});
 }
 

@@ -156,6 +156,7 @@ class Interpreter {
   Ref deep_copy(const Ref& module, int depth = 0);
   Ref of_shape(const std::vector<std::int64_t>& shape, Node site);
   Ref combined(const Ref& left, const Ref& right);
+  Ref joined(bool stacks, const Arguments& given, Node site);
   Ref of_tensors(const std::string& name, const Arguments& given, Node site);
   Ref part_of_tensor(const Ref& tensor, Node subscript, Frame& frame);
   std::optional<std::pair<std::int64_t, std::int64_t>> bounds_of(Node slice, std::int64_t size, Frame& frame);

@@ -135,6 +135,19 @@ std::optional<Shape> counted(const std::vector<Ref>& given) {
   return Shape{(end - begin + step - 1) / step};
 }
 
+std::optional<Shape> length_of(const Ref& length) {
+  return length && length->kind == Kind::integer ? std::optional(Shape{length->integer}) : std::nullopt;
+}
+
+// Of `torch.tensor([[1.0, 0.0], [0.0, 1.0]])`.
+std::optional<Shape> nested(const Value& value) {
+  if (real_of(value)) return Shape{};
+  if ((value.kind != Kind::list && value.kind != Kind::tuple) || value.items.empty()) return std::nullopt;
+  auto inside = nested(*value.items[0]);
+  if (inside) inside->insert(inside->begin(), std::ssize(value.items));
+  return inside;
+}
+
 }  // namespace
 
 bool is_container(std::string_view layer) {
@@ -143,16 +156,28 @@ bool is_container(std::string_view layer) {
   return std::ranges::find(kContainers, layer) != kContainers.end();
 }
 
-// torch.zeros(1, 1, 96), torch.randn((n, 4)), torch.empty(size=…).
 std::optional<Shape> made_shape(const Value& made) {
+  if (made.kind == Kind::list && made.self) return Shape{std::ssize(made.items)};  // `torch.linspace(0, 1, n)`, whose numbers are known
+  if (made.kind != Kind::object || !made.self) return std::nullopt;
   constexpr std::array<std::string_view, 7> kFactories{"torch.zeros", "torch.ones",   "torch.randn",      "torch.rand",
                                                        "torch.empty", "torch.Tensor", "torch.FloatTensor"};
-  const bool triangle = made.kind == Kind::object && made.self && (made.self->text == "torch.tril" || made.self->text == "torch.triu");
-  if (triangle && !made.given.positional.empty()) return made_shape(*made.given.positional[0]);
-  if (made.kind == Kind::object && made.self && made.self->text == "torch.arange") return counted(made.given.positional);
-  if (made.kind != Kind::object || !made.self || std::ranges::find(kFactories, made.self->text) == kFactories.end()) return std::nullopt;
-  if (made.given.positional.size() == 1 && made.given.positional[0]->kind != Kind::integer) return sizes(made.given.positional[0], 0);
-  Value all{.kind = Kind::tuple, .items = made.given.positional};
+  const std::string& name = made.self->text;
+  const auto& given = made.given.positional;
+  const Ref size = named(made.given, "size"), first = given.empty() ? size : given[0];
+  if (name == "torch.arange") return counted(given);
+  if (name == "torch.linspace" || name == "torch.logspace") return length_of(given.size() > 2 ? given[2] : named(made.given, "steps"));
+  if (!first) return std::nullopt;
+  if (name == "torch.tril" || name == "torch.triu") return made_shape(*first);
+  if (name == "torch.tensor") return nested(*first);
+  if (name.starts_with("torch.") && name.ends_with("_window")) return length_of(first);
+  if (name == "torch.eye") {
+    const auto rows = length_of(first), columns = length_of(given.size() > 1 ? given[1] : first);
+    return rows && columns ? std::optional(Shape{rows->front(), columns->front()}) : std::nullopt;
+  }
+  const bool filled = name == "torch.full", factory = std::ranges::find(kFactories, name) != kFactories.end();
+  if (!filled && !factory) return std::nullopt;
+  if (filled || (given.size() <= 1 && first->kind != Kind::integer)) return sizes(first, 0);
+  Value all{.kind = Kind::tuple, .items = given};
   return sizes(&all, 0);
 }
 

@@ -179,13 +179,34 @@ Ref Interpreter::combined(const Ref& left, const Ref& right) {
   return both ? of_shape(*both, left->node) : nullptr;
 }
 
+// `torch.cat([a, b], dim=-1)`, `torch.stack([a, b])`. Null: not all shapes are known.
+Ref Interpreter::joined(bool stacks, const Arguments& given, Node site) {
+  const Ref dim = given.positional.size() > 1 ? given.positional[1] : hotlens::layers::named(given, "dim");
+  const auto parts = entries(given.positional[0]);
+  if (!parts || parts->empty() || (dim && dim->kind != Kind::integer)) return nullptr;
+  auto all = made_shape(*parts->front());
+  const std::int64_t rank = all ? std::ssize(*all) + (stacks ? 1 : 0) : 0, written = dim ? dim->integer : 0;
+  const std::int64_t place = written < 0 ? written + rank : written;
+  if (!all || place < 0 || place >= rank) return nullptr;
+  std::int64_t length = 0;
+  for (const Ref& part : *parts) {
+    const auto shape = made_shape(*part);
+    if (!shape || shape->size() != all->size()) return nullptr;
+    length += stacks ? 1 : (*shape)[static_cast<std::size_t>(place)];
+  }
+  if (stacks) all->insert(all->begin() + place, length);
+  if (!stacks) (*all)[static_cast<std::size_t>(place)] = length;
+  return of_shape(*all, site);
+}
+
 // What torch's functions make in a constructor of tensors whose shapes are known. Null: it is no such call.
 Ref Interpreter::of_tensors(const std::string& name, const Arguments& given, Node site) {
   if (constructing_ == 0 || !name.starts_with("torch.")) return nullptr;
   constexpr std::array<std::string_view, 9> kEach{"cos", "sin", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh"};
-  constexpr std::array<std::string_view, 4> kLike{"zeros_like", "ones_like", "rand_like", "randn_like"};
+  constexpr std::array<std::string_view, 6> kLike{"zeros_like", "ones_like", "rand_like", "randn_like", "full_like", "empty_like"};
   const std::string last = name.substr(std::string_view("torch.").size());
   const auto& with = given.positional;
+  if ((last == "cat" || last == "stack") && !with.empty()) return joined(last == "stack", given, site);
   const auto shape = with.empty() ? std::nullopt : made_shape(*with[0]);
   if (!shape) return nullptr;
   const auto second = with.size() > 1 ? made_shape(*with[1]) : std::nullopt;

@@ -60,6 +60,12 @@ void add(Node node, std::string& to) {
 
 }  // namespace
 
+bool is_rate_of_update(std::string_view callee, std::string_view keyword) {
+  constexpr std::array<std::string_view, 7> kRates{"lr", "eps", "betas", "weight_decay", "momentum", "alpha", "rho"};
+  if (callee.find("lr_scheduler") != std::string_view::npos) return true;
+  return keyword == "lr" || (callee.find("optim") != std::string_view::npos && is_among(kRates, keyword));
+}
+
 bool is_silent(Node statement) {
   if (statement.is("pass_statement") || only_child(statement, "string") || only_child(statement, "concatenated_string")) return true;
   if (const Node declared = only_child(statement, "assignment"); declared && !declared.field("right") && !is_field(declared)) return true;

@@ -30,6 +30,9 @@ bool is_among(const std::array<std::string_view, N>& all, std::string_view one) 
 
 // Whether a function of this dotted name tells people something or seeds random numbers: neither changes what a step costs.
 bool is_told(std::string_view callee);
+// Whether an argument of this name says how an optimizer's step computes its values, or when its rate changes: the step's operators depend
+// on whether it is zero alone, of `lr`, and of what a scheduler gets, on nothing.
+bool is_rate_of_update(std::string_view callee, std::string_view keyword);
 // Nothing wherever it stands, in a step too: a docstring, `pass`, a declaration, `print("here")`.
 bool is_silent(Node statement);
 // A statement that tells people something, or does nothing: `print(f"{sum(p.numel() for p in model.parameters())} weights")`, `pass`.
