@@ -203,6 +203,7 @@ class Decoder {
     if (has(op, "module") && number(op.at("module")) >= 0) read.module = static_cast<std::size_t>(number(op.at("module")));
     if (read.module != kNoModule && read.module >= program_.modules.size()) broken("`module` is not in the list of modules");
     if (has(op, "call")) read.call = number(op.at("call"));
+    if (has(op, "line")) read.line = number(op.at("line"));
     if (has(op, "args")) read.args = takes_ids(read.kind) ? subjects(op.at("args")) : values(op.at("args"), 0);
     if (has(op, "kwargs")) {
       if (!op.at("kwargs").is_object()) broken("`kwargs` is no object");
@@ -405,6 +406,7 @@ json encoded(const Operator& op) {
   for (const TensorId id : op.out) row["out"].push_back(id == kNoTensor ? json() : json(id));
   if (op.module != kNoModule) row["module"] = op.module;
   if (op.call >= 0) row["call"] = op.call;
+  if (op.line >= 0) row["line"] = op.line;
   for (const Operator& one : op.forward) row["forward"].push_back(encoded(one));
   for (const Operator& one : op.backward) row["backward"].push_back(encoded(one));
   return row;

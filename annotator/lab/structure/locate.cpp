@@ -1,7 +1,9 @@
 #include "annotator/lab/structure/locate.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +46,29 @@ std::vector<const void*> same_calls(Node call) {
   return ids;
 }
 
+// Of operators that the gap's module calls itself in these lines, those that are wanted: the last one of each call, and how many all are.
+struct InLines {
+  std::vector<lab::Call> last;
+  std::size_t all = 0;
+};
+
+InLines in_lines(const lab::Program& program, const Gap& gap, std::pair<std::int64_t, std::int64_t> lines,
+                 const std::function<bool(const Operator&)>& wanted) {
+  InLines found;
+  std::map<std::int64_t, std::size_t> by_call;
+  for (std::size_t place = 0; place < program.operators.size(); ++place) {
+    const Operator& op = program.operators[place];
+    const bool here = lab::computes(op) && op.module != lab::kNoModule && op.line >= lines.first && op.line <= lines.second &&
+                      program.modules[op.module] == gap.recorded_holder && wanted(op);
+    if (!here) continue;
+    ++found.all;
+    const auto [at, first] = by_call.emplace(op.call, found.last.size());
+    if (first) found.last.emplace_back();
+    found.last[at->second] = {.begin = place, .end = place + 1};
+  }
+  return found;
+}
+
 std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
   std::vector<lab::Call> all = lab::calls_of(program, step.path);
   const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
@@ -66,6 +91,12 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
                                              std::size_t number) {
   const Step& step = steps[number];
   if (step.function.empty()) return calls_of_layer(program, gap, step);
+  if (step.at) {
+    const source::Range range = step.at.range();
+    InLines there = in_lines(program, gap, {std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1},
+                             [&](const Operator& op) { return calls(program, op, gap, step); });
+    if (there.all > 0 && there.all == there.last.size()) return std::move(there.last);
+  }
   std::vector<lab::Call> found;
   const auto add = [&](std::size_t place) {
     if (place < program.operators.size() && calls(program, program.operators[place], gap, step))
@@ -79,6 +110,12 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
     for (std::size_t place = 0; place < program.operators.size(); ++place) add(place);
   }
   return found.empty() ? std::nullopt : std::optional(std::move(found));
+}
+
+std::optional<std::vector<lab::Call>> locate_value(const lab::Program& program, const Gap& gap) {
+  if (!gap.value) return std::nullopt;
+  auto last = in_lines(program, gap, *gap.value, [](const Operator& /*op*/) { return true; }).last;
+  return last.empty() ? std::nullopt : std::optional(std::move(last));
 }
 
 }  // namespace hotlens::layers

@@ -102,6 +102,8 @@ class Restructuring {
       if (gap.after[at].function.empty()) add(locate(draft_.program, gap, gap.after, at).value_or(std::vector<Call>()), after);
       if (gap.is_forward()) break;
     }
+    const auto value = gap.removed.empty() && gap.is_forward() ? locate_value(draft_.program, gap) : std::nullopt;
+    if (value) before = {*value};
     if (gap.is_forward() && !before.empty()) after.clear();
     std::size_t times = 0;
     for (const auto* some : {&removed, &before, &after}) {
@@ -296,7 +298,8 @@ class Restructuring {
 
   std::optional<Unclear> insert(const Gap& gap, const Call* before, const Call* after, std::size_t number) {
     const Call beside = after != nullptr ? *after : *before;
-    const auto flow = lab::through(draft_, beside);
+    auto flow = lab::through(draft_, beside);
+    if (!flow && after == nullptr && beside.end == beside.begin + 1) flow = given_by(beside);
     if (!flow) return unclear(gap, "the layer beside it " + flow.error(), &beside);
     const TensorId in = after != nullptr ? flow->in : flow->out;
     std::size_t place = after != nullptr ? after->begin : left_behind(before->end, in);
@@ -320,6 +323,13 @@ class Restructuring {
       if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
     }
     return std::nullopt;
+  }
+
+  // Of an operator, however many tensors it takes.
+  std::expected<lab::Through, std::string> given_by(const Call& call) const {
+    const auto given = lab::passing(draft_, call).out;
+    if (given.size() != 1) return std::unexpected(given.empty() ? "gives nothing that is used" : "gives more than one tensor");
+    return lab::Through{.in = lab::kNoTensor, .out = given.front()};
   }
 
   // A view keeps what it is a view of: where the recorded step keeps both, they go together.

@@ -55,6 +55,8 @@ struct Gap {
   std::vector<Step> before, after;   // calls that stay, the nearest first
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
+  // First and last line, counted from 1, of the recorded statement whose value `inserted` gets: `x = torch.cat([x, skip])`.
+  std::optional<std::pair<std::int64_t, std::int64_t>> value = {};
   std::optional<Rounds> rounds = {};
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes

@@ -272,6 +272,7 @@ class ForwardComparison {
         gap.at = line_of(is.steps[j].at);
         gap.inserted.push_back(is.steps[j]);
       }
+      if (gap.removed.empty()) gap.value = lines_of_value(kept.empty() ? was.base : was.steps[kept.back()].at);
       for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
       for (std::size_t one = i; one < n; ++one) gap.after.push_back(was.steps[one]);
       if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
@@ -279,6 +280,18 @@ class ForwardComparison {
       ++i, ++j;
     }
     return true;
+  }
+
+  // Of a whole statement that computes a value, which its last operator gives.
+  static std::optional<std::pair<std::int64_t, std::int64_t>> lines_of_value(Node value) {
+    const Node above = value.parent();
+    const bool whole = (above.is("assignment") && above.field("right").id() == value.id()) || above.is("return_statement");
+    const Node callee = value.field("function"), of = value.is("call") ? callee.field("object") : value.field("value");
+    const bool called = value.is("call") && callee.is("attribute") && !of.text().starts_with("self");  // torch's, or a method of a tensor
+    const bool part = value.is("subscript") && of.is("identifier");
+    if (!whole || !(called || part || value.is("binary_operator") || value.is("unary_operator"))) return std::nullopt;
+    const source::Range range = source::statement_of(value).range();
+    return std::pair{std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1};
   }
 
   static Gap empty(const Chain& chain) {

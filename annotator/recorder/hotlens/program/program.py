@@ -28,6 +28,7 @@ class Operator:
     call: int = -1
     grad: bool = True
     autocast: str | None = None
+    line: int | None = None  # of the module's `forward`, where it is the script's or a package's own
     out: Any = None
     shapes: Any = None
     forward: list[Operator] | None = None  # of a custom autograd function

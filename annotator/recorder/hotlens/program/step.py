@@ -16,6 +16,7 @@ from .batch_making import STAGES, BatchMaking
 from .blocks import Blocks
 from .functions import Functions
 from .interception import Interception
+from .lines import Lines
 from .operands import Operands, shapes, tensors_in
 from .program import BEGIN, END, INPUT, OWN, TWICE, Operator, Program
 from .surroundings import Surroundings
@@ -44,6 +45,7 @@ class ProgramStep:
         self._batch_making = BatchMaking(self._tensors, self.special)
         self._blocks = Blocks(self.program, self.special)
         self._functions = Functions(self, self._tensors, self._operands)
+        self._lines = Lines()
         self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
 
     # -- start and stop
@@ -232,7 +234,8 @@ class ProgramStep:
         elif name == "aten::lift_fresh":
             self._operands.filled(args[0], self.program.operators)
         given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
-        return self._note(Operator(name, overload, *given, stage=self._surroundings.stage()))
+        line = self._lines.of_call(self._surroundings.call)
+        return self._note(Operator(name, overload, *given, stage=self._surroundings.stage(), line=line))
 
     def _can_be_given(self, operator: Any, args: Any, kwargs: Any) -> bool:
         """Whether what it returns may come to be here as a batch does: without it no gradient is lost."""
