@@ -296,10 +296,10 @@ class Rewriting {
       if (const auto groups = whole_of(argument(is, "num_groups"))) set(op, 1, number(*groups));
     }
     if (op.name.starts_with("aten::conv")) return change_convolution(change, op);
-    if (is.layer == "LSTM" || is.layer == "GRU") {
+    if (is_recurrent(is.layer) || is.layer.ends_with("Cell")) {
       change_state(was, is, op);
       const Ref dropout = argument(is, "dropout");
-      const bool called = op.name == "aten::lstm" || op.name == "aten::gru";
+      const bool called = op.name == "aten::lstm" || op.name == "aten::gru" || op.name == "aten::rnn_tanh" || op.name == "aten::rnn_relu";
       if (const auto rate = called && dropout ? real_of(*dropout) : std::nullopt) set(op, 5, {*rate});
     }
     return std::nullopt;

@@ -49,8 +49,14 @@ std::expected<std::vector<Held>, std::string> held_by(const Value& layer) {
   if (!bias || !affine || !tracks || !both) return std::unexpected("an argument of " + name + " cannot be known");
   std::vector<Held> all;
   const auto add = [&](const char* one) { all.push_back({.name = one, .shape = {}}); };
-  if (name == "LSTM" || name == "GRU") return with_shapes(layer, of_recurrent(layer, *bias, *both));
-  if (name == "Linear" || name.starts_with("Conv")) {
+  if (is_recurrent(name)) return with_shapes(layer, of_recurrent(layer, *bias, *both));
+  if (name.ends_with("Cell")) {
+    for (const char* one : {"weight_ih", "weight_hh"}) add(one);
+    for (const char* one : {"bias_ih", "bias_hh"}) {
+      if (*bias) add(one);
+    }
+  }
+  if (name == "Linear" || name == "Bilinear" || name.starts_with("Conv")) {
     add("weight");
     if (*bias) add("bias");
   }

@@ -69,6 +69,26 @@ InLines in_lines(const lab::Program& program, const Gap& gap, std::pair<std::int
   return found;
 }
 
+// Calls that follow each other directly are one; as many equal parts are one call each: `a, b = self.net(x), self.net(y)`.
+std::vector<lab::Call> parted(const lab::Program& program, const lab::Call& all, std::size_t count) {
+  std::vector<std::size_t> places;
+  for (std::size_t place = all.begin; place < all.end; ++place) {
+    if (lab::computes(program.operators[place])) places.push_back(place);
+  }
+  const std::size_t each = places.size() / count;
+  const auto alike = [&](std::size_t at) {
+    const Operator &one = program.operators[places[at]], &other = program.operators[places[at % each]];
+    return one.name == other.name && one.module == other.module;
+  };
+  std::vector<lab::Call> parts;
+  for (std::size_t at = 0; each * count == places.size() && at < places.size(); ++at) {
+    if (!alike(at)) return {};
+    if (at % each == 0) parts.push_back({.begin = places[at]});
+    parts.back().end = places[at] + 1;
+  }
+  return parts;
+}
+
 std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
   std::vector<lab::Call> all = lab::calls_of(program, step.path);
   const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
@@ -79,6 +99,7 @@ std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program
     std::vector<lab::Call> inside;
     std::ranges::copy_if(all, std::back_inserter(inside),
                          [&](const lab::Call& one) { return whole.begin <= one.begin && one.end <= whole.end; });
+    if (inside.size() == 1) inside = parted(program, inside.front(), texts.size());
     if (inside.size() != texts.size() || number >= inside.size()) return std::nullopt;
     found.push_back(inside[number]);
   }

@@ -15,7 +15,7 @@ struct Dropout {
   std::string_view train_name;  // empty: there is no switch
 };
 
-constexpr std::array<Dropout, 10> kDropouts{{
+constexpr std::array<Dropout, 11> kDropouts{{
     {"aten::dropout", 1, "p", 2, "train"},
     {"aten::dropout_", 1, "p", 2, "train"},
     {"aten::feature_dropout", 1, "p", 2, "train"},
@@ -26,6 +26,7 @@ constexpr std::array<Dropout, 10> kDropouts{{
     {"aten::lstm", 5, "dropout", 6, "train"},
     {"aten::gru", 5, "dropout", 6, "train"},
     {"aten::rnn_tanh", 5, "dropout", 6, "train"},
+    {"aten::rnn_relu", 5, "dropout", 6, "train"},
 }};
 
 }  // namespace

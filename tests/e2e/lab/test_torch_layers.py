@@ -119,7 +119,41 @@ tensors = lambda n: (torch.randn(n, 3, 16, 16), torch.randint(10, (n,)))
 """
 )
 
-SCRIPTS = {"encoder": ENCODER, "decoder": DECODER, "clones": CLONES, "queries": QUERIES, "arguments": ARGUMENTS}
+# Cells of all kinds, parameters made in many ways, and a network with layers of its own that is called three times in a row.
+CELLS = LOOP.format(
+    model="""
+class Model(nn.Module):
+    def __init__(self, width=24, state=16):
+        super().__init__()
+        self.rnn, self.mixer = nn.RNN(12, width, 2, batch_first=True, nonlinearity="relu"), nn.Bilinear(width, state, 20)
+        self.cells = nn.ModuleList([nn.LSTMCell(width, state), nn.GRUCell(state, state), nn.RNNCell(state, state)])
+        self.twin = nn.Sequential(nn.Linear(width, state), nn.Tanh(), nn.Linear(state, state))
+        self.decay = nn.Parameter(torch.linspace(-5, 3, width) * (1 + 0.5))
+        self.share = nn.Parameter(torch.full((1, width), 0.5))
+        self.turn = nn.Parameter(torch.eye(width))
+        self.scale = nn.Parameter(torch.tensor([0.5, 0.25]))
+        self.ends = nn.Parameter(torch.cat([torch.zeros(2, width), torch.ones(3, width)]))
+        self.register_buffer("window", torch.full_like(torch.ones(width), 0.5))
+        self.head = nn.Linear(20 + state, 10)
+    def forward(self, x):
+        seen, _ = self.rnn(x)
+        seen = (seen * torch.exp(self.decay) + self.share * self.window) @ self.turn + self.ends.mean(0)
+        long, gated, plain = self.cells
+        h, c = long(seen[:, 0])
+        for t in range(1, 4):
+            h, c = long(seen[:, t], (h, c))
+            h = gated(h) + plain(h)
+        a = self.twin(seen[:, 0])
+        b = self.twin(seen[:, 1])
+        d = self.twin(seen[:, 2])
+        return self.head(torch.cat([self.mixer(seen[:, 3], h), a + b * self.scale[0] + d], -1))
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(n, 4, 12), torch.randint(10, (n,)))
+"""
+)
+
+SCRIPTS = {"encoder": ENCODER, "decoder": DECODER, "clones": CLONES, "queries": QUERIES, "arguments": ARGUMENTS, "cells": CELLS}
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +183,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("arguments", "nn.MaxPool2d(2)", "nn.MaxPool2d(4)", "MaxPool2d(2 → 4)"),
         ("arguments", "nn.BatchNorm2d(16)", "nn.BatchNorm2d(16, affine=False)", "BatchNorm2d(16, affine=default → False)"),
         ("arguments", "nn.GRU(16, 24, 2", "nn.GRU(16, 24, 3", "GRU(16, 24, num_layers=2 → 3, batch_first=True, dropout=0.1)"),
+        ("cells", "width=24", "width=40", "RNN(12, 24 → 40, num_layers=2, nonlinearity='relu', batch_first=True)"),
+        ("cells", "state=16", "state=32", "Bilinear(24, 16 → 32, out_features=20)"),
+        ("cells", "a = self.twin(seen[:, 0])", "a = F.dropout(self.twin(seen[:, 0]))", "dropout added"),
+        ("cells", "d = self.twin(seen[:, 2])", "d = F.relu(self.twin(seen[:, 2]))", "relu added"),
         ("arguments", "dropout=0.1", "dropout=0.0", "GRU(16, 24, num_layers=2, batch_first=True, dropout=0.1 → 0)"),
     ],
 )

@@ -10,6 +10,16 @@
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
+namespace {
+
+// `{"params": model.head.parameters(), "lr": 1e-3}` of an optimizer.
+bool is_rate_of_group(Node pair) {
+  const Node call = source::enclosing(pair, "call");
+  const std::string_view key = pair.field("key").text();
+  return (key == "\"lr\"" || key == "'lr'") && call && call.field("function").text().find("optim") != std::string_view::npos;
+}
+
+}  // namespace
 
 Uses::Uses(const Followed& edited, const Idle& idle, const Building& building)
     : edited_(edited), idle_(idle), building_(building), names_(edited.sources, idle), places_(edited, building) {}
@@ -246,6 +256,7 @@ Uses::Why Uses::value(Node node, const std::string& name) {
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();
     if (kind == "conditional_expression" && places_.chooses_layers(up, child)) return std::nullopt;
+    if (kind == "dictionary" && is_rate_of_group(child)) return std::nullopt;
     if (is_part(up) || (kind == "subscript") || (kind == "attribute")) continue;
     if (kind == "call") {
       if (is_field_of(child, up, "function")) {

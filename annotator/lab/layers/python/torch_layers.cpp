@@ -20,6 +20,7 @@ const std::vector<Constructor>& constructors() {
                                 "output_padding", "groups",       "bias",        "dilation"};
   static const Names norm{"num_features", "eps", "momentum", "affine", "track_running_stats"};
   static const Names recurrent{"input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional"};
+  static const Names cell{"input_size", "hidden_size", "bias"};
   static const Names transformer{"d_model",        "nhead",       "dim_feedforward", "dropout", "activation",
                                  "layer_norm_eps", "batch_first", "norm_first",      "bias"};
   static const Names max_pool{"kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"};
@@ -45,8 +46,13 @@ const std::vector<Constructor>& constructors() {
       {"Dropout", {"p", "inplace"}},
       {"Dropout1d", {"p", "inplace"}},
       {"Dropout2d", {"p", "inplace"}},
+      {"Bilinear", {"in1_features", "in2_features", "out_features", "bias"}},
       {"LSTM", recurrent},
       {"GRU", recurrent},
+      {"RNN", {"input_size", "hidden_size", "num_layers", "nonlinearity", "bias", "batch_first", "dropout", "bidirectional"}},
+      {"LSTMCell", cell},
+      {"GRUCell", cell},
+      {"RNNCell", cell},
       {"MaxPool1d", max_pool},
       {"MaxPool2d", max_pool},
       {"AvgPool1d", average_pool},
@@ -109,14 +115,14 @@ std::optional<Shape> of_convolution(const Value& layer, std::string_view tensor)
   return tensor == "weight" ? std::optional(weight) : std::nullopt;
 }
 
-// weight_ih_l0, bias_hh_l1_reverse.
+// weight_ih_l0, bias_hh_l1_reverse; of a cell weight_ih, bias_hh.
 std::optional<Shape> of_recurrent(const Value& layer, std::string_view tensor) {
   const auto input = number(layer, "input_size"), hidden = number(layer, "hidden_size"), both = number(layer, "bidirectional", 0);
   if (!input || !hidden || !both || argument(layer, "proj_size")) return std::nullopt;
-  const std::int64_t rows = *hidden * (layer.layer == "LSTM" ? 4 : 3);
+  const std::int64_t rows = *hidden * (layer.layer.starts_with("LSTM") ? 4 : layer.layer.starts_with("GRU") ? 3 : 1);
   if (tensor.starts_with("bias_")) return Shape{rows};
-  if (tensor.starts_with("weight_hh_")) return Shape{rows, *hidden};
-  const bool first = tensor.starts_with("weight_ih_l0");
+  if (tensor.starts_with("weight_hh")) return Shape{rows, *hidden};
+  const bool first = tensor == "weight_ih" || tensor.starts_with("weight_ih_l0");
   return Shape{rows, first ? *input : *hidden * (1 + *both)};
 }
 
@@ -149,6 +155,10 @@ std::optional<Shape> nested(const Value& value) {
 }
 
 }  // namespace
+
+bool is_recurrent(std::string_view layer) {
+  return layer == "LSTM" || layer == "GRU" || layer == "RNN";
+}
 
 bool is_container(std::string_view layer) {
   constexpr std::array<std::string_view, 7> kContainers{"Module",      "Sequential",         "ModuleList",        "ModuleDict",
@@ -187,11 +197,12 @@ std::span<const std::string_view> constructor_parameters(std::string_view layer)
 }
 
 bool follows(const Value& layer, std::string_view parameter) {
-  constexpr std::array<std::string_view, 16> kFollowed{
-      "in_features", "out_features", "in_channels", "out_channels", "kernel_size",      "stride",         "padding",       "dilation",
-      "groups",      "num_features", "num_groups",  "num_channels", "normalized_shape", "num_embeddings", "embedding_dim", "input_size"};
+  constexpr std::array<std::string_view, 18> kFollowed{"in1_features",   "in2_features",  "in_features", "out_features", "in_channels",
+                                                       "out_channels",   "kernel_size",   "stride",      "padding",      "dilation",
+                                                       "groups",         "num_features",  "num_groups",  "num_channels", "normalized_shape",
+                                                       "num_embeddings", "embedding_dim", "input_size"};
   constexpr std::array<std::string_view, 4> kNumbers{"hidden_size", "p", "eps", "momentum"};
-  const bool recurrent = layer.layer == "LSTM" || layer.layer == "GRU";
+  const bool recurrent = is_recurrent(layer.layer);
   if (layer.layer.find("Pool") != std::string::npos) return false;
   constexpr std::array<std::string_view, 6> kWidths{"embed_dim", "num_heads", "d_model", "nhead", "dim_feedforward", "dropout"};
   const bool attends = layer.layer == "MultiheadAttention" || layer.layer.starts_with("Transformer");
@@ -261,6 +272,11 @@ std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
     if (!in || !out) return std::nullopt;
     return tensor == "weight" ? Shape{*out, *in} : Shape{*out};
   }
+  if (name == "Bilinear") {
+    const auto one = number(layer, "in1_features"), other = number(layer, "in2_features"), out = number(layer, "out_features");
+    if (!one || !other || !out) return std::nullopt;
+    return tensor == "weight" ? Shape{*out, *one, *other} : Shape{*out};
+  }
   if (name == "PReLU") return Shape{number(layer, "num_parameters", 1).value_or(0)};
   if (name.starts_with("Conv")) return of_convolution(layer, tensor);
   if (name.starts_with("BatchNorm") || name.starts_with("InstanceNorm")) return vector_of(layer, "num_features");
@@ -273,7 +289,7 @@ std::optional<Shape> shape_of(const Value& layer, std::string_view tensor) {
     const auto rows = number(layer, "num_embeddings"), width = number(layer, "embedding_dim");
     return rows && width && tensor == "weight" ? std::optional(Shape{*rows, *width}) : std::nullopt;
   }
-  if (name == "LSTM" || name == "GRU") return of_recurrent(layer, tensor);
+  if (is_recurrent(name) || name.ends_with("Cell")) return of_recurrent(layer, tensor);
   if (name == "MultiheadAttention") {
     const auto width = number(layer, "embed_dim");
     if (!width || argument(layer, "kdim") || argument(layer, "vdim") || argument(layer, "add_bias_kv")) return std::nullopt;

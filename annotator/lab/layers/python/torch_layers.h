@@ -18,6 +18,8 @@ std::span<const std::string_view> constructor_parameters(std::string_view layer)
 // What the constructor is given under this name, by position or by name; null where it is left to its default.
 // Whether it is all that it holds: what it is made with changes nothing else.
 bool is_container(std::string_view layer);
+// LSTM, GRU, RNN: layers that go through time.
+bool is_recurrent(std::string_view layer);
 
 // Whether another value of the argument leaves the layer's operators and tensors what they are but for sizes and numbers.
 bool follows(const Value& layer, std::string_view parameter);
