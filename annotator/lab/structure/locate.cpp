@@ -46,10 +46,9 @@ std::vector<const void*> same_calls(Node call) {
   return ids;
 }
 
-// Of operators that the gap's module calls itself in these lines, those that are wanted: the last one of each call, and how many all are.
+// Of operators that the gap's module calls itself in these lines, those that are wanted: the last one of each call of the module, and each.
 struct InLines {
-  std::vector<lab::Call> last;
-  std::size_t all = 0;
+  std::vector<lab::Call> last, each;
 };
 
 InLines in_lines(const lab::Program& program, const Gap& gap, std::pair<std::int64_t, std::int64_t> lines,
@@ -61,7 +60,7 @@ InLines in_lines(const lab::Program& program, const Gap& gap, std::pair<std::int
     const bool here = lab::computes(op) && op.module != lab::kNoModule && op.line >= lines.first && op.line <= lines.second &&
                       program.modules[op.module] == gap.recorded_holder && wanted(op);
     if (!here) continue;
-    ++found.all;
+    found.each.push_back({.begin = place, .end = place + 1});
     const auto [at, first] = by_call.emplace(op.call, found.last.size());
     if (first) found.last.emplace_back();
     found.last[at->second] = {.begin = place, .end = place + 1};
@@ -89,7 +88,19 @@ std::vector<lab::Call> parted(const lab::Program& program, const lab::Call& all,
   return parts;
 }
 
+// Of the modules that a list holds, in the order of the step.
+std::vector<lab::Call> calls_of_entries(const lab::Program& program, const std::string& list) {
+  std::vector<lab::Call> all;
+  for (const std::string& path : program.modules) {
+    if (!path.starts_with(list + ".") || path.find('.', list.size() + 1) != std::string::npos) continue;
+    std::ranges::copy(lab::calls_of(program, path), std::back_inserter(all));
+  }
+  std::ranges::sort(all, {}, &lab::Call::begin);
+  return all;
+}
+
 std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
+  if (step.path.ends_with(kEach)) return calls_of_entries(program, step.path.substr(0, step.path.size() - kEach.size()));
   std::vector<lab::Call> all = lab::calls_of(program, step.path);
   const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
   if (texts.size() < 2 || all.empty()) return all;
@@ -116,7 +127,8 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
     const source::Range range = step.at.range();
     InLines there = in_lines(program, gap, {std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1},
                              [&](const Operator& op) { return calls(program, op, gap, step); });
-    if (there.all > 0 && there.all == there.last.size()) return std::move(there.last);
+    const bool repeated = is_repeated(step.at);
+    if (!there.each.empty() && (repeated || there.each.size() == there.last.size())) return std::move(there.each);
   }
   std::vector<lab::Call> found;
   const auto add = [&](std::size_t place) {

@@ -86,3 +86,59 @@ def test_the_value_of_a_layer_with_several_tensors_is_not_guessed(recorded: Path
     edit(recorded, TEXT, "self.out(wide))", "self.out(wide))\n        mixed = F.relu(mixed)")
     (refused,) = predicted(recorded)["refused"]
     assert refused["reason"] == "where this is called in the recorded step cannot be told"
+
+
+# A loop over blocks, one over pairs of a number and a block, and one that calls a function in each round.
+ROUNDS = LOOP.format(
+    model="""
+class Rounds(nn.Module):
+    def __init__(self, width=24, depth=3):
+        super().__init__()
+        self.first = nn.Linear(12, width)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width)) for _ in range(depth))
+        self.more = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 10)
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = block(x)
+        for at, block in enumerate(self.more):
+            x = block(x)
+            x = F.silu(x)
+        x = self.norm(x)
+        return self.head(x)
+model = Rounds()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(8 * n, 12), torch.randint(10, (8 * n,)))"""
+).replace("batch_size=8", "batch_size=64")
+FIRST, SECOND = "self.blocks:\n            x = block(x)", "(self.more):\n            x = block(x)"
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rounds")
+    record(folder, ROUNDS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (FIRST, FIRST + "\n            x = F.relu(x)", ["relu added"]),
+        (FIRST, FIRST + "\n            x = self.norm(x)", ["LayerNorm(24) called"]),
+        (FIRST, FIRST.replace("block(x)", "F.dropout(block(x), 0.1)"), ["dropout added"]),
+        (SECOND, SECOND + "\n            x = torch.tanh(x)", ["tanh added"]),
+        ("            x = F.silu(x)\n", "", ["silu removed"]),
+        ("F.silu(x)", "F.gelu(x)", ["silu → gelu"]),
+    ],
+)
+def test_rounds_of_a_loop_do_more_or_less(rounds: Path, tmp_path: Path, old: str, new: str, what: list[str]) -> None:
+    text = edit(rounds, ROUNDS, old, new)
+    assert told_as_run(rounds, text, tmp_path) == what
+
+
+def test_a_round_that_calls_its_block_twice_or_never_is_refused(rounds: Path) -> None:
+    for new in (FIRST + "\n            x = block(x)", FIRST.replace("x = block(x)", "pass")):
+        edit(rounds, ROUNDS, FIRST, new)
+        (refused,) = predicted(rounds)["refused"]
+        assert refused["reason"] == "Rounds.forward was edited; only plain calls of layers in it are followed"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/match/subsequence.h"
 #include "annotator/lab/layers/python/wording.h"
 
@@ -43,9 +44,30 @@ std::string_view missing_module(Node code) {
   return found;
 }
 
-// A call with one tensor: of `self.name`, of a function of torch, or of a method of the tensor.
+// "blocks.*" where a loop gives the name to each of `self.blocks`, in turn: `for block in self.blocks:`. Empty: it is no such name.
+std::string entries_named(Node name) {
+  for (Node up = name.parent(); up && !up.is("function_definition"); up = up.parent()) {
+    if (!up.is("for_statement")) continue;
+    Node target = up.field("left"), list = up.field("right");
+    if (list.is("call") && list.field("function").text() == "enumerate" && target.is("pattern_list") && target.children().size() == 2) {
+      target = target.children()[1];
+      list = list.field("arguments").child();
+    }
+    if (!target.is("identifier") || target.text() != name.text()) continue;
+    const bool own = list.is("attribute") && list.field("object").text() == "self";
+    return own ? std::string(list.field("attribute").text()).append(kEach) : std::string();
+  }
+  return {};
+}
+
+// A call with one tensor: of `self.name` or of each entry of a list, of a function of torch, or of a method of the tensor.
 std::optional<std::pair<Step, Node>> step_of(Node call) {
   const Node callee = call.field("function"), list = call.field("arguments");
+  if (callee.is("identifier") && list.is("argument_list") && list.children().size() == 1) {
+    const std::string path = entries_named(callee);
+    if (path.empty() || list.child().is("keyword_argument") || list.child().is("list_splat")) return std::nullopt;
+    return std::pair{Step{.path = path, .at = call}, list.child()};
+  }
   if (!callee || !list || !callee.is("attribute") || list.is("generator_expression")) return std::nullopt;
   const Node object = callee.field("object");
   const std::string name(callee.field("attribute").text());
@@ -124,9 +146,9 @@ void add_items(Node block, const Holds& holds, std::vector<Chain>& all) {
   }
 }
 
-std::vector<Chain> items(Node function, const Holds& holds) {
+std::vector<Chain> items(Node block, const Holds& holds) {
   std::vector<Chain> all;
-  add_items(function.field("body"), holds, all);
+  add_items(block, holds, all);
   return all;
 }
 
@@ -136,12 +158,20 @@ class ForwardComparison {
 
   std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
     if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
-    const auto before = items(was, held_), after = items(is, holds_);
+    if (const auto refused = statements(was.field("body"), is.field("body"), is)) return refuse(*refused);
+    return std::move(gaps_);
+  }
+
+ private:
+  // Of a function, or of a loop in it. What is refused; nullopt: nothing.
+  std::optional<Node> statements(Node was_block, Node is_block, Node is) {
+    const Node was = source::enclosing(was_block, "function_definition");
+    const auto before = items(was_block, held_), after = items(is_block, holds_);
     std::size_t i = 0, j = 0;
     while (i < before.size() || j < after.size()) {
       if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
         const bool begins = before[i].steps.empty() && !after[j].steps.empty();
-        if (!compare(before[i], after[j])) return refuse(refused_ ? refused_ : after[j].node);
+        if (!compare(before[i], after[j])) return refused_ ? refused_ : after[j].node;
         if (begins && j + 1 < after.size() && !anchor(gaps_.back(), after[j], after[j + 1], is))
           gaps_.back().branches = is_branch(after[j], after[j + 1], is);
         ++i, ++j;
@@ -154,27 +184,31 @@ class ForwardComparison {
                  is_alias(after, before[i])) {
         gaps_.push_back(empty(after[j]));
         gaps_.back().removed = before[i++].steps;
-      } else if (j + 1 < after.size() && is_lone(after[j])) {
-        if (!insert(after[j], after[j + 1], is)) return refuse(after[j].node);
+      } else if (j + 1 < after.size() && is_lone(after[j]) && !calls_entries(after[j].steps)) {
+        if (!insert(after[j], after[j + 1], is)) return after[j].node;
         ++j;
-      } else if (i < before.size() && is_lone(before[i])) {
+      } else if (i < before.size() && is_lone(before[i]) && !calls_entries(before[i].steps) && !after.empty()) {
         Gap gap = empty(j < after.size() ? after[j] : after.back());
         gap.removed = before[i++].steps;
         gaps_.push_back(std::move(gap));
       } else {
-        return refuse(j < after.size() ? after[j].node : is);
+        return j < after.size() ? after[j].node : is;
       }
     }
-    return std::move(gaps_);
+    return std::nullopt;
   }
 
- private:
   std::unexpected<Unclear> refuse(Node at) const {
     if (const auto missing = missing_module(at); !missing.empty())
       return std::unexpected(Unclear{.reason = "`" + std::string(missing) + "` is not imported", .at = line_of(at)});
     return std::unexpected(Unclear{.reason = source::qualified_name(at.is("function_definition") ? at.field("body") : at) +
                                              " was edited; only plain calls of layers in it are followed",
                                    .at = line_of(at)});
+  }
+
+  // Whether entries of a list are called once more, or once less.
+  static bool calls_entries(const std::vector<Step>& steps) {
+    return std::ranges::any_of(steps, [](const Step& step) { return step.path.ends_with(kEach); });
   }
 
   // `x = self.drop(x)`, a statement of its own.
@@ -275,6 +309,7 @@ class ForwardComparison {
       if (gap.removed.empty()) gap.value = lines_of_value(kept.empty() ? was.base : was.steps[kept.back()].at);
       for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
       for (std::size_t one = i; one < n; ++one) gap.after.push_back(was.steps[one]);
+      if (calls_entries(gap.removed) || calls_entries(gap.inserted)) return false;
       if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
       kept.push_back(i);
       ++i, ++j;
@@ -285,6 +320,7 @@ class ForwardComparison {
   // Of a whole statement that computes a value, which its last operator gives.
   static std::optional<std::pair<std::int64_t, std::int64_t>> lines_of_value(Node value) {
     const Node above = value.parent();
+    if (is_repeated(value)) return std::nullopt;
     const bool whole = (above.is("assignment") && above.field("right").id() == value.id()) || above.is("return_statement");
     const Node callee = value.field("function"), of = value.is("call") ? callee.field("object") : value.field("value");
     const bool called = value.is("call") && callee.is("attribute") && !of.text().starts_with("self");  // torch's, or a method of a tensor
@@ -293,6 +329,9 @@ class ForwardComparison {
     const source::Range range = source::statement_of(value).range();
     return std::pair{std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1};
   }
+
+  // Of a loop.
+  static bool is_body(Node block) { return block.parent().is("for_statement") && block.parent().field("body").id() == block.id(); }
 
   static Gap empty(const Chain& chain) {
     return {.holder = {}, .sequence = true, .removed = {}, .inserted = {}, .before = {}, .after = {}, .at = line_of(chain.node)};
@@ -304,6 +343,11 @@ class ForwardComparison {
     if (++depth_ > 10'000) return false;
     const Chain before = chain_of(was, held_), after = chain_of(is, holds_);
     if (!before.steps.empty() || !after.steps.empty()) return compare(before, after);
+    if (was.is("block") && is.is("block") && is_body(was) && is_body(is)) {
+      const auto refused = statements(was, is, source::enclosing(is, "function_definition"));
+      if (refused && !refused_) refused_ = *refused;
+      return !refused;
+    }
     const auto a = was.children(), b = is.children();
     if (was.kind() != is.kind() || a.empty() || a.size() != b.size() || marks(was) != marks(is)) {
       if (!refused_) refused_ = is;
@@ -322,6 +366,12 @@ class ForwardComparison {
 };
 
 }  // namespace
+
+bool is_repeated(Node node) {
+  const Node function = source::enclosing(node, "function_definition");
+  const auto inside = [&](Node loop) { return loop && is_within(loop, function); };
+  return inside(source::enclosing(node, "for_statement")) || inside(source::enclosing(node, "while_statement"));
+}
 
 std::string function_name(const Step& step) {
   return step.function.substr(0, step.function.find('('));
