@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -21,9 +22,9 @@ bool calls(const lab::Program& program, const Operator& op, const Gap& gap, cons
          program.modules[op.module] == gap.recorded_holder;
 }
 
-// Whether its forward calls the function once.
-bool is_alone(const Step& step) {
-  const std::string_view text = source::enclosing(step.at, "function_definition").text();
+// Whether the code calls the function once.
+bool is_alone(const Step& step, Node code) {
+  const std::string_view text = code.text();
   const std::string name = function_name(step) + "(";
   const std::size_t first = text.find(name);
   return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
@@ -88,11 +89,25 @@ std::vector<lab::Call> parted(const lab::Program& program, const lab::Call& all,
   return parts;
 }
 
-// Of the modules that a list holds, in the order of the step.
-std::vector<lab::Call> calls_of_entries(const lab::Program& program, const std::string& list) {
+// How often a module is called: as often as the one in it that is called least.
+std::size_t times_called(const lab::Program& program, const std::string& path) {
+  std::map<std::size_t, std::set<std::int64_t>> calls;
+  for (const Operator& op : program.operators) {
+    if (lab::computes(op) && op.module != lab::kNoModule && lab::is_within(program.modules[op.module], path))
+      calls[op.module].insert(op.call);
+  }
+  std::size_t least = 0;
+  for (const auto& [module, numbers] : calls) least = least == 0 ? numbers.size() : std::min(least, numbers.size());
+  return least;
+}
+
+// Of the modules that a list holds, in the order of the step. Nullopt: one is called more often than the module that goes through the list.
+std::optional<std::vector<lab::Call>> calls_of_entries(const lab::Program& program, const std::string& holder, const std::string& list) {
+  const std::size_t times = lab::calls_of(program, holder).size();
   std::vector<lab::Call> all;
   for (const std::string& path : program.modules) {
     if (!path.starts_with(list + ".") || path.find('.', list.size() + 1) != std::string::npos) continue;
+    if (times_called(program, path) != times) return std::nullopt;
     std::ranges::copy(lab::calls_of(program, path), std::back_inserter(all));
   }
   std::ranges::sort(all, {}, &lab::Call::begin);
@@ -100,7 +115,8 @@ std::vector<lab::Call> calls_of_entries(const lab::Program& program, const std::
 }
 
 std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
-  if (step.path.ends_with(kEach)) return calls_of_entries(program, step.path.substr(0, step.path.size() - kEach.size()));
+  if (step.path.ends_with(kEach))
+    return calls_of_entries(program, gap.recorded_holder, step.path.substr(0, step.path.size() - kEach.size()));
   std::vector<lab::Call> all = lab::calls_of(program, step.path);
   const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
   if (texts.size() < 2 || all.empty()) return all;
@@ -127,7 +143,7 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
     const source::Range range = step.at.range();
     InLines there = in_lines(program, gap, {std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1},
                              [&](const Operator& op) { return calls(program, op, gap, step); });
-    const bool repeated = is_repeated(step.at);
+    const bool repeated = is_repeated(step.at) && is_alone(step, step.at);
     if (!there.each.empty() && (repeated || there.each.size() == there.last.size())) return std::move(there.each);
   }
   std::vector<lab::Call> found;
@@ -139,7 +155,7 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
     const auto around = locate(program, gap, steps, number + 1);
     if (!around) return std::nullopt;
     for (const lab::Call& before : *around) add(lab::after_releases(program, before.end));
-  } else if (is_alone(step)) {
+  } else if (is_alone(step, source::enclosing(step.at, "function_definition"))) {
     for (std::size_t place = 0; place < program.operators.size(); ++place) add(place);
   }
   return found.empty() ? std::nullopt : std::optional(std::move(found));

@@ -137,6 +137,16 @@ def test_rounds_of_a_loop_do_more_or_less(rounds: Path, tmp_path: Path, old: str
     assert told_as_run(rounds, text, tmp_path) == what
 
 
+@pytest.mark.parametrize("other", ["for block in self.blocks:\n            x = x + block(x)", "x = self.blocks[0](x)"])
+def test_layers_that_something_else_calls_too_are_not_taken_for_those_of_the_loop(tmp_path: Path, other: str) -> None:
+    text = ROUNDS.replace("x = self.first(x)\n", f"x = self.first(x)\n        {other}\n")
+    record(tmp_path, text)
+    at = "x = block(x)\n        for at"
+    edit(tmp_path, text, at, at.replace("x)\n", "x)\n            x = F.relu(x)\n"))
+    (refused,) = predicted(tmp_path)["refused"]
+    assert refused["reason"] == "where this is called in the recorded step cannot be told"
+
+
 def test_a_round_that_calls_its_block_twice_or_never_is_refused(rounds: Path) -> None:
     for new in (FIRST + "\n            x = block(x)", FIRST.replace("x = block(x)", "pass")):
         edit(rounds, ROUNDS, FIRST, new)

@@ -328,7 +328,8 @@ def test_a_new_layer_that_does_not_fit_is_said_with_both_lines(recorded: Path) -
 @pytest.mark.parametrize(
     ("name", "old", "new", "module", "reason"),
     [
-        ("pictures", "nn.ReLU()", "nn.Bilinear(64, 64, 64)", "8", "what a new Bilinear holds is not known"),
+        ("pictures", "nn.ReLU()", "nn.PixelShuffle(1)", "8", "what a new PixelShuffle holds is not known"),
+        ("pictures", "nn.ReLU()", "nn.Bilinear(64, 64, 64)", "8", "what a new Bilinear calls is not known"),
         ("pictures", "nn.ReLU()", "nn.Dropout(0.1, generator=None)", "8", "`generator`"),
         ("words", "self.head = nn.Linear(width, 10)", "self.head = nn.LSTM(width, 10)", "head", "not called alike"),
         ("words", "            x = layer(x)", "            x = layer(x) + x", "", "Model.forward was edited"),

@@ -44,6 +44,10 @@ std::string_view missing_module(Node code) {
   return found;
 }
 
+bool is_of_torch(std::string_view module) {
+  return module == "F" || module == "torch" || module == "functional" || module.ends_with("nn.functional");
+}
+
 // "blocks.*" where a loop gives the name to each of `self.blocks`, in turn: `for block in self.blocks:`. Empty: it is no such name.
 std::string entries_named(Node name) {
   for (Node up = name.parent(); up && !up.is("function_definition"); up = up.parent()) {
@@ -78,7 +82,7 @@ std::optional<std::pair<Step, Node>> step_of(Node call) {
     return std::pair{Step{.path = name, .at = call}, given[0]};
   }
   const std::string_view module = object.text();
-  if (module == "F" || module == "torch" || module == "functional" || module.ends_with("nn.functional")) {
+  if (is_of_torch(module)) {
     const bool known = is_bound(*call.code, module.substr(0, module.find('.')));
     if (!plain || given[0].is("list") || given[0].is("tuple") || !known) return std::nullopt;
     return std::pair{Step{.path = {}, .function = name + "(" + others(given, 1) + ")", .at = call}, given[0]};
@@ -323,7 +327,9 @@ class ForwardComparison {
     if (is_repeated(value)) return std::nullopt;
     const bool whole = (above.is("assignment") && above.field("right").id() == value.id()) || above.is("return_statement");
     const Node callee = value.field("function"), of = value.is("call") ? callee.field("object") : value.field("value");
-    const bool called = value.is("call") && callee.is("attribute") && !of.text().starts_with("self");  // torch's, or a method of a tensor
+    // Torch's, or a method of a tensor: of no layer, and of nothing that the file imports or defines.
+    const bool other = of.text().starts_with("self") || (of.is("identifier") && of.code->names().contains(std::string(of.text())));
+    const bool called = value.is("call") && callee.is("attribute") && (is_of_torch(of.text()) || !other);
     const bool part = value.is("subscript") && of.is("identifier");
     if (!whole || !(called || part || value.is("binary_operator") || value.is("unary_operator"))) return std::nullopt;
     const source::Range range = source::statement_of(value).range();
