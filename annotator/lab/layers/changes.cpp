@@ -377,7 +377,7 @@ class ModuleComparison {
     const auto alike_for_both = [&](Node use) { return numbers && is_compared_alike(use, *real_of(was), *real_of(is)); };
     const auto known = [&](Node use) {
       return was_passed_by(edited_, use) || is_compared_alike(use, *all_.was.at(path), *module) || alike_for_both(use) ||
-             (whole && is_size_in_function(use, alike_for_both)) ||
+             (numbers && is_followed_in_function(use, !whole, alike_for_both)) ||
              (whole && counts_list(use, all_.was.at(path), was.integer) && counts_list(use, module, is.integer));
     };
     bool used = false;

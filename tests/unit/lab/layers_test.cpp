@@ -173,6 +173,23 @@ TEST_CASE("plain calls in an edited forward are compared one by one") {
   CHECK(called("    return self.a(x.flatten(1))", "    return self.a(x.flatten(2))") == "-flatten(1) +flatten(2) before a ");
 }
 
+TEST_CASE("a loop over layers is compared as a method is") {
+  const auto loop = [](const std::string& header, const std::string& body) {
+    return "    for " + header + ":\n        " + body + "\n    return self.b(x)";
+  };
+  CHECK(called(loop("l in self.ls", "x = l(x)"), loop("l in self.ls", "x = l(x)\n        x = F.relu(x)")) == "+relu() after ls.* ");
+  CHECK(called(loop("i, l in enumerate(self.ls)", "x = F.relu(l(x))"), loop("i, l in enumerate(self.ls)", "x = l(x)")) ==
+        "-relu() after ls.* ");
+  // Not each entry of a list, once: a part of it, another name, one more call, none.
+  for (const char* header : {"l in self.ls[1:]", "l in ls", "k in self.ls"}) {
+    INFO(header);
+    CHECK(called(loop(header, "x = l(x)"), loop(header, "x = l(x)\n        x = F.relu(x)")) == "+relu() ");
+  }
+  CHECK(called(loop("l in self.ls", "x = l(x)"), loop("l in self.ls", "x = l(x)\n        x = l(x)")) == "refused: line 2");
+  CHECK(called(loop("l in self.ls", "x = l(x)"), loop("l in self.ls", "pass")).starts_with("refused"));
+  CHECK(called(loop("l in self.ls", "x = l(x)"), loop("l in self.ls[1:]", "x = l(x)")).starts_with("refused"));
+}
+
 TEST_CASE("an edit of forward that is no plain call is refused at its statement") {
   CHECK(called("    return self.a(x)", "    return self.a(x) + x") == "refused: line 1");
   CHECK(called("    y = self.a(x)\n    return y * 2", "    y = self.a(x)\n    return y * 3") == "refused: line 2");

@@ -71,7 +71,8 @@ bool is_followed(Node use, bool real, int depth) {
       real = real || sign == "/" || (power && up.field("right").text().find('.') != std::string_view::npos);
       if (power && !real) return false;
       if (sign == "//" || sign == "%") real = false;
-      scales = scales || (real && (sign == "*" || sign == "/"));
+      const Node other = up.field("left").id() == child.id() ? up.field("right") : up.field("left");
+      scales = scales || (real && (sign == "*" || sign == "/" || ((sign == "+" || sign == "-") && !is_number(other))));
       continue;
     }
     if (up.is("call") && is_root(up)) {
@@ -102,7 +103,7 @@ bool is_followed(Node use, bool real, int depth) {
 // What a method multiplies with, or how much a functional dropout drops: `F.dropout(x, self.p, self.training)`, `dropout_p=self.p if
 // self.training else 0.0`.
 bool is_rate(Node use, int depth) {
-  constexpr std::array<std::string_view, 4> kFactors{"mul", "mul_", "div", "div_"};  // `x.mul(self.scale)`
+  constexpr std::array<std::string_view, 5> kFactors{"mul", "mul_", "div", "div_", "bernoulli_"};  // `x.mul(self.scale)`
   Node child = use;
   for (Node up = use.parent(); up; child = up, up = up.parent()) {
     if (up.is("conditional_expression") && up.children().size() == 3 && up.children()[0].id() == child.id()) continue;
@@ -155,9 +156,10 @@ Node function_given(Node use) {
   return one && found->second[0].kind == source::Binding::Kind::function ? found->second[0].node : Node{};
 }
 
-bool is_size_in_function(Node use, const std::function<bool(Node)>& also) {
+bool is_followed_in_function(Node use, bool real, const std::function<bool(Node)>& also) {
   const Node function = function_given(use), parameter = function ? parameter_for(use, function) : Node{};
-  return parameter && each_use(function, parameter.text(), [&](Node one) { return is_size(one) || also(one); });
+  return parameter &&
+         each_use(function, parameter.text(), [&](Node one) { return is_size(one) || (real && is_rate_or_factor(one)) || also(one); });
 }
 
 bool is_compared_alike(Node use, double one, double other) {
@@ -195,8 +197,9 @@ bool is_compared_alike(Node use, const Value& was, const Value& is) {
 }
 
 bool is_of_tensor(Node method) {
-  constexpr std::array<std::string_view, 14> kMethods{"unsqueeze", "squeeze", "transpose", "permute", "float",      "view", "reshape",
-                                                      "repeat",    "expand",  "clone",     "detach",  "contiguous", "t",    "astype"};
+  constexpr std::array<std::string_view, 16> kMethods{"item",   "tolist",     "unsqueeze", "squeeze", "transpose", "permute",
+                                                      "float",  "view",       "reshape",   "repeat",  "expand",    "clone",
+                                                      "detach", "contiguous", "t",         "astype"};
   return method.is("attribute") && is_among(kMethods, method.field("attribute").text());
 }
 

@@ -14,7 +14,7 @@ bool is_size(Node use);
 // Whether a use is, alone or with a minus, where a tensor is cut (`x[:, :, : -self.cut]`), or by how much it is padded with nothing else
 // but zeros beside it: `F.pad(x, (self.left, 0))`.
 bool is_cut(Node use);
-// `positions.unsqueeze(0)`: in a constructor a tensor of the module's own, whose shape is compared.
+// `positions.unsqueeze(0)`, `rate.item()`: in a constructor a tensor of the module's own, whose shape is compared, or its numbers.
 bool is_of_tensor(Node method);
 // `widths.reverse()`: what a constructor makes of the list is compared.
 bool changes_list(Node method);
@@ -25,8 +25,9 @@ bool bounds_random(Node use);
 bool is_rate_or_factor(Node use);
 // The function of the same file that gets it as an argument; null: there is none.
 Node function_given(Node use);
-// Whether a function of the same file that gets it as an argument uses it as such a size alone. `also`: what else a use may be there.
-bool is_size_in_function(Node use, const std::function<bool(Node)>& also);
+// Whether a function of the same file that gets it as an argument uses it as such a size alone, or as such a real number (`real`). `also`:
+// what else a use may be there.
+bool is_followed_in_function(Node use, bool real, const std::function<bool(Node)>& also);
 // Whether a comparison with a number that stands there (`if repeats == 1:`) holds for both or for neither.
 bool is_compared_alike(Node use, double one, double other);
 // Whether a comparison of two numbers that the module holds (`self.inputs != self.outputs`) holds for both or for neither.

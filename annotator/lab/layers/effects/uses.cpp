@@ -179,9 +179,9 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) {
   };
   const bool held = use.is("attribute") && use.field("object").text() == "self" && places_.is_in_class_of_module(use) &&
                     (compared(use) || places_.is_held_by_modules(use));
-  const bool known = is_size(use) || held || (use.is("attribute") && is_size_in_function(use, compared)) || places_.calls_layer(use) ||
-                     places_.bounds_list(use) || places_.is_compared(use) || was_passed_by(edited_.sources, use) ||
-                     (use.is("attribute") && is_rate_or_factor(use));
+  const bool known = is_size(use) || held || (use.is("attribute") && is_followed_in_function(use, true, compared)) ||
+                     places_.calls_layer(use) || places_.bounds_list(use) || places_.is_compared(use) ||
+                     was_passed_by(edited_.sources, use) || (use.is("attribute") && is_rate_or_factor(use));
   return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
 }
 

@@ -24,6 +24,8 @@ class Lines:
     def _code(self, cls: type) -> CodeType | None:
         if cls not in self._codes:
             method: Any = getattr(cls, "forward", None)
-            own = not getattr(method, "__module__", "torch").startswith("torch.")
-            self._codes[cls] = getattr(method, "__code__", None) if own else None
+            module = getattr(method, "__module__", None)  # none where torch.fx wrote it
+            own = isinstance(module, str) and not module.startswith("torch.")
+            code = getattr(method, "__code__", None) if own else None
+            self._codes[cls] = code if isinstance(code, CodeType) else None
         return self._codes[cls]
