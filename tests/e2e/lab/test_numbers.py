@@ -82,7 +82,49 @@ tensors = lambda n: (torch.randint(50, (n, 12)), torch.randint(10, (n,)))
 # A number whose use is no size and no scale.
 COUNTS = SCORES.replace("return x.view(shape)", "return sum(x.view(shape) for _ in range(self.heads))")
 
-SCRIPTS = {"causal": CAUSAL, "scores": SCORES, "counts": COUNTS}
+# Blocks that are left out by chance, each at a rate of its own, as ConvNeXt has them.
+RATES = LOOP.format(
+    model="""
+def leave_out(x, rate: float = 0.0, training: bool = False):
+    if rate == 0.0 or not training:
+        return x
+    stays = 1 - rate
+    mask = stays + torch.rand((x.shape[0],) + (1,) * (x.ndim - 1), dtype=x.dtype)
+    mask.floor_()
+    return x.div(stays) * mask
+class LeaveOut(nn.Module):
+    def __init__(self, rate=None):
+        super().__init__()
+        self.rate = rate
+    def forward(self, x):
+        return leave_out(x, self.rate, self.training)
+class Block(nn.Module):
+    def __init__(self, width, rate=0.0):
+        super().__init__()
+        self.norm, self.fc, self.out = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.leave_out = LeaveOut(rate) if rate > 0.0 else nn.Identity()
+    def forward(self, x):
+        return x + self.leave_out(self.out(F.gelu(self.fc(self.norm(x)))))
+class Model(nn.Module):
+    def __init__(self, width=24, depths=[1, 2], rate=0.2):
+        super().__init__()
+        rates = [x.item() for x in torch.linspace(0, rate, sum(depths))]
+        self.first, self.head, done = nn.Linear(12, width), nn.Linear(width, 10), 0
+        self.stages = nn.ModuleList()
+        for depth in depths:
+            self.stages.append(nn.Sequential(*[Block(width, rates[done + i]) for i in range(depth)]))
+            done += depth
+    def forward(self, x):
+        x = self.first(x)
+        for i in range(2):
+            x = self.stages[i](x)
+        return self.head(x)
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters())
+tensors = lambda n: (torch.randn(4 * n, 12), torch.randint(10, (4 * n,)))"""
+).replace("batch_size=8", "batch_size=32")
+
+SCRIPTS = {"causal": CAUSAL, "scores": SCORES, "counts": COUNTS, "rates": RATES}
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +139,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("causal", "dropout=0.1", "dropout=0.0", "Attention.dropout 0.1 → 0"),
         ("causal", "heads=4, dropout", "heads=8, dropout", "Attention.heads 4 → 8"),
         ("scores", "width=32", "width=64", "Attention.size 8 → 16"),
+        ("rates", "rate=0.2", "rate=0.4", "LeaveOut.rate 0.1 → 0.2"),
+        ("rates", "depths=[1, 2]", "depths=[1, 3]", "Block() added"),
+        ("rates", "depths=[1, 2]", "depths=[2, 2]", "Block() added"),
     ],
 )
 def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_path: Path, name: str, old: str, new: str, what: str) -> None:
     text = edit(recorded / name, SCRIPTS[name], old, new)
     assert what in told_as_run(recorded / name, text, tmp_path / "truth")
+
+
+def test_a_rate_that_becomes_nothing_is_refused(recorded: Path) -> None:
+    """What is left out then is another branch, which did not run."""
+    edit(recorded / "rates", RATES, "rate=0.2", "rate=0.0")
+    (refusal,) = predicted(recorded / "rates")["refused"]
+    assert "uses rate, which was edited" in refusal["reason"]
 
 
 def test_a_number_that_something_else_is_done_with_is_refused(recorded: Path) -> None:
