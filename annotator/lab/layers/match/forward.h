@@ -4,28 +4,13 @@
 #pragma once
 
 #include <expected>
-#include <functional>
-#include <optional>
-#include <string_view>
 #include <vector>
 
-#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/match/chains.h"
 
 namespace hotlens::layers {
 
-// Whether a condition holds, where that is known: `self.dropout is not None`.
-using Holds = std::function<std::optional<bool>(Node condition)>;
-
 // Steps have names within the module. The error: a statement that was edited and is not plain.
 std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds);
-
-// The end of a step's path that stands for each entry of a list in turn: "blocks.*" where `block` of `for block in self.blocks:` is called.
-constexpr std::string_view kEach = ".*";
-
-// Whether it is in a loop of its function.
-bool is_repeated(Node node);
-
-// "relu" of `F.relu`, `torch.relu(x)` and `x.relu()`; of a step that is a function.
-std::string function_name(const Step& step);
 
 }  // namespace hotlens::layers
