@@ -30,7 +30,7 @@ model = nn.Sequential(*layers, nn.Linear(64, 8))
 name = "größe"; optimizer = torch.optim.Adam(model.parameters(), foreach=False)
 x, y = torch.randn(4096, 64), torch.randint(8, (4096,))
 for step in range(80):
-    out = model[1](x.repeat(8, 1)).view(8, 4096, 64).sum(0)
+    out = sum(model[1](x) for _ in range(8))
     loss = nn.functional.cross_entropy(model(out), y)
     loss.backward()
     optimizer.step()
