@@ -299,8 +299,7 @@ class Rewriting {
     if (is_recurrent(is.layer) || is.layer.ends_with("Cell")) {
       change_state(was, is, op);
       const Ref dropout = argument(is, "dropout");
-      const bool called = op.name == "aten::lstm" || op.name == "aten::gru" || op.name == "aten::rnn_tanh" || op.name == "aten::rnn_relu";
-      if (const auto rate = called && dropout ? real_of(*dropout) : std::nullopt) set(op, 5, {*rate});
+      if (const auto rate = lab::is_recurrent(op) && dropout ? real_of(*dropout) : std::nullopt) set(op, 5, {*rate});
     }
     return std::nullopt;
   }

@@ -121,6 +121,11 @@ inline bool computes(const Operator& op) {
   return op.kind == OperatorKind::library || op.kind == OperatorKind::function;
 }
 
+// Whether it goes through time with a layer's weights: LSTM, GRU, RNN.
+inline bool is_recurrent(const Operator& op) {
+  return op.name == "aten::lstm" || op.name == "aten::gru" || op.name == "aten::rnn_tanh" || op.name == "aten::rnn_relu";
+}
+
 // Whether a module is this one or below it; all are below the model, "".
 inline bool is_within(const std::string& path, const std::string& holder) {
   return holder.empty() || path == holder || (path.starts_with(holder) && path[holder.size()] == '.');

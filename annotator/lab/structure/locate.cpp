@@ -52,8 +52,7 @@ struct InLines {
   std::vector<lab::Call> last, each;
 };
 
-InLines in_lines(const lab::Program& program, const Gap& gap, std::pair<std::int64_t, std::int64_t> lines,
-                 const std::function<bool(const Operator&)>& wanted) {
+InLines in_lines(const lab::Program& program, const Gap& gap, Lines lines, const std::function<bool(const Operator&)>& wanted) {
   InLines found;
   std::map<std::int64_t, std::size_t> by_call;
   for (std::size_t place = 0; place < program.operators.size(); ++place) {
@@ -140,9 +139,7 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
   const Step& step = steps[number];
   if (step.function.empty()) return calls_of_layer(program, gap, step);
   if (step.at) {
-    const source::Range range = step.at.range();
-    InLines there = in_lines(program, gap, {std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1},
-                             [&](const Operator& op) { return calls(program, op, gap, step); });
+    InLines there = in_lines(program, gap, lines_of(step.at), [&](const Operator& op) { return calls(program, op, gap, step); });
     const bool repeated = is_repeated(step.at) && is_alone(step, step.at);
     if (!there.each.empty() && (repeated || there.each.size() == there.last.size())) return std::move(there.each);
   }

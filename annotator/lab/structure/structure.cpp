@@ -260,7 +260,7 @@ class Restructuring {
     auto made = call(gap, flow->in, Operator(operators[old.begin]), number);
     if (!made) return made.error();
     for (const Operator& op : made->operators) {
-      for (std::size_t one = 1; is_recurrent(op) && one < op.out.size() && held; ++one) draft_.goes_with[op.out[one]] = *held;
+      for (std::size_t one = 1; lab::is_recurrent(op) && one < op.out.size() && held; ++one) draft_.goes_with[op.out[one]] = *held;
     }
     std::vector<Operator> kept = std::move(made->operators);
     const std::size_t end = old.begin + kept.size();
@@ -274,17 +274,13 @@ class Restructuring {
     return std::nullopt;
   }
 
-  static bool is_recurrent(const Operator& op) {
-    return op.name == "aten::lstm" || op.name == "aten::gru" || op.name.starts_with("aten::rnn_");
-  }
-
   // What a call gives beside its result, and somebody holds although nobody uses it: `out, _ = self.rnn(x)`.
   std::optional<TensorId> held_longer(const Call& call, TensorId out) const {
     const auto& operators = draft_.program.operators;
     std::set<TensorId> others;
     for (std::size_t place = call.begin; place < call.end; ++place) {
       const Operator& op = operators[place];
-      if (is_recurrent(op) && op.out.size() > 1) others.insert(op.out.begin() + 1, op.out.end());
+      if (lab::is_recurrent(op) && op.out.size() > 1) others.insert(op.out.begin() + 1, op.out.end());
     }
     others.erase(out);
     for (std::size_t place = lab::after_releases(draft_.program, call.end); place < operators.size(); ++place) {

@@ -171,9 +171,8 @@ const Value* named(const Operator& op, const std::string& name) {
 
 // What torch.nn.RNNBase checks in Python (torch/nn/modules/rnn.py, check_input): some kernels read past the end of a row without it.
 void check_recurrent(const Operator& op, const std::vector<IValue>& given) {
-  const bool recurrent = op.name == "aten::lstm" || op.name == "aten::gru" || op.name == "aten::rnn_tanh" || op.name == "aten::rnn_relu";
   const std::size_t weights = op.overload == "data" ? 3 : 2;
-  if (!recurrent || given.size() <= weights || !given[0].isTensor() || !given[weights].isTensorList()) return;
+  if (!is_recurrent(op) || given.size() <= weights || !given[0].isTensor() || !given[weights].isTensorList()) return;
   const at::Tensor input = given[0].toTensor();
   const auto all = given[weights].toTensorVector();
   if (!input.defined() || input.dim() == 0 || all.empty() || all[0].dim() != 2) return;

@@ -243,7 +243,8 @@ scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 30, gamma=0.1))");
   const std::string groups =
       edited("SGD(model.parameters(), lr=0.1)", "SGD([{'params': model.parameters(), 'lr': 0.1, 'dampening': 0.0}], lr=1)");
   CHECK(told(groups, "'lr': 0.1", "'lr': 0.2").empty());
-  CHECK_FALSE(told(groups, "'dampening': 0.0", "'dampening': 0.5").empty());
+  CHECK(told(groups, "'dampening': 0.0", "'dampening': 0.5").find("something else than layers was edited: optimizer = ") !=
+        std::string::npos);
   CHECK(told(executed, "StepLR(optimizer, 30, gamma=0.1)", "StepLR(optimizer, 10, gamma=0.5)").empty());
   const std::string_view why = "something else than layers was edited: torch.optim.";
   CHECK(told(executed, "momentum=0.9", "momentum=0.0").find(why) != std::string::npos);

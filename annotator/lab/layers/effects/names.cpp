@@ -5,13 +5,6 @@
 namespace hotlens::layers {
 namespace {
 
-// The nearest function or class.
-Node definition_around(Node node) {
-  Node up = node.parent();
-  while (up && !up.is("function_definition") && !up.is("lambda") && !up.is("class_definition")) up = up.parent();
-  return up;
-}
-
 bool binds(Node function, std::string_view name) {
   const Node parameters = function.field("parameters");
   for (const Node& one : parameters ? parameters.children() : std::vector<Node>()) {
@@ -36,6 +29,12 @@ bool binds(Node function, std::string_view name) {
 Node function_around(Node node) {
   Node up = node.parent();
   while (up && !up.is("function_definition") && !up.is("lambda")) up = up.parent();
+  return up;
+}
+
+Node definition_around(Node node) {
+  Node up = node.parent();
+  while (up && !up.is("function_definition") && !up.is("lambda") && !up.is("class_definition")) up = up.parent();
   return up;
 }
 

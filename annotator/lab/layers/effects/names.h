@@ -11,6 +11,8 @@
 namespace hotlens::layers {
 
 Node function_around(Node node);
+// The nearest function or class.
+Node definition_around(Node node);
 // Whether it is what the node above calls this field.
 bool is_field_of(Node child, Node above, std::string_view field);
 // "width" of `width`, `width=1`, `width: int`, `*width`.

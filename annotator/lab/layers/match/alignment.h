@@ -46,6 +46,9 @@ struct Rounds {
   std::vector<std::string> layers;   // what of an entry is called: "", or ".0" and ".1" of one that is itself a list
 };
 
+// First and last line of a piece of code, counted from 1.
+using Lines = std::pair<std::int64_t, std::int64_t>;
+
 // A place where calls went, came or both: of layers that went or came, or in an edited `forward`. Where it is in the recording is where
 // `removed` is called, else between `before` and `after`. Paths are recorded ones but in `inserted`.
 struct Gap {
@@ -55,8 +58,7 @@ struct Gap {
   std::vector<Step> before, after;   // calls that stay, the nearest first
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
-  // First and last line, counted from 1, of the recorded statement whose value `inserted` gets: `x = torch.cat([x, skip])`.
-  std::optional<std::pair<std::int64_t, std::int64_t>> value = {};
+  std::optional<Lines> value = {};   // of the recorded statement whose value `inserted` gets: `x = torch.cat([x, skip])`
   std::optional<Rounds> rounds = {};
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes

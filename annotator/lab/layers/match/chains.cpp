@@ -157,7 +157,12 @@ std::vector<Chain> chains_of(Node block, const Holds& holds) {
   return all;
 }
 
-std::optional<std::pair<std::int64_t, std::int64_t>> lines_of_value(Node value) {
+Lines lines_of(Node code) {
+  const source::Range range = code.range();
+  return {std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1};
+}
+
+std::optional<Lines> lines_of_value(Node value) {
   const Node above = value.parent();
   if (is_repeated(value)) return std::nullopt;
   const bool whole = (above.is("assignment") && above.field("right").id() == value.id()) || above.is("return_statement");
@@ -167,8 +172,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> lines_of_value(Node value) 
   const bool called = value.is("call") && callee.is("attribute") && (is_of_torch(of.text()) || !other);
   const bool part = value.is("subscript") && of.is("identifier");
   if (!whole || !(called || part || value.is("binary_operator") || value.is("unary_operator"))) return std::nullopt;
-  const source::Range range = source::statement_of(value).range();
-  return std::pair{std::int64_t{range.begin.line} + 1, std::int64_t{range.end.line} + 1};
+  return lines_of(source::statement_of(value));
 }
 
 }  // namespace hotlens::layers

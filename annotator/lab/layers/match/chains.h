@@ -4,7 +4,6 @@
 // of the tensor. Steps that hand one tensor on, in an expression or from statement to statement, are a chain.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,7 +43,8 @@ std::string function_name(const Step& step);
 bool is_repeated(Node node);
 // "F" of `F.relu(x)` where the file imports no such module; empty: there is none.
 std::string_view missing_module(Node code);
-// Lines, counted from 1, of a whole statement that computes this value, which its last operator gives. Nullopt: that is not sure.
-std::optional<std::pair<std::int64_t, std::int64_t>> lines_of_value(Node value);
+Lines lines_of(Node code);
+// Of a whole statement that computes this value, which its last operator gives. Nullopt: that is not sure.
+std::optional<Lines> lines_of_value(Node value);
 
 }  // namespace hotlens::layers
