@@ -77,7 +77,7 @@ class ModuleComparison {
       add(all_.alignment, std::move(*more), path);
     }
     note_script(before, after);
-    if (auto why = other_edit(then, edited, all_.was, idle)) return std::unexpected(*why);
+    if (auto why = other_edit(then, edited, all_.was, all_.alignment.compared, idle)) return std::unexpected(*why);
     after_ = &after;
     idle_ = &idle;
     auto why = collect();

@@ -8,6 +8,7 @@
 #include "annotator/lab/structure/calls.h"
 #include "annotator/lab/structure/new_layers.h"
 #include "annotator/lab/structure/parameters.h"
+#include "annotator/lab/structure/releases.h"
 
 namespace hotlens::layers {
 namespace {
@@ -39,6 +40,13 @@ std::optional<double> dropout_rate(const Step& function, const Value& module) {
 
 bool is_held(const Tensor& tensor) {
   return tensor.kind == TensorKind::parameter || tensor.kind == TensorKind::buffer;
+}
+
+// What exists before the step is not let go by a layer that takes it, as what another one like it takes may be.
+void keep_from_release(std::vector<Operator>& operators, TensorId id) {
+  for (Operator& op : operators) {
+    if (op.kind == lab::OperatorKind::free) lab::keep_only(op, [&](TensorId one) { return one != id; });
+  }
 }
 
 Tensor counter(const Tensor& beside) {
@@ -97,11 +105,29 @@ std::optional<Unclear> Insertion::add_tensors(const std::string& path) {
     }
     return std::nullopt;
   }
+  if (auto why = forget(path)) return why;
   const bool torchs = changes_.is.at(path)->self->kind == Value::Kind::external;
   if (torchs && held_by(*changes_.is.at(path))) return add_layer(path);
   if (const auto model = model_of(path)) return add_copy(path, *model);
   return torchs ? add_layer(path)
                 : unclear(path, "what a new " + class_name(*changes_.is.at(path)) + " calls is not known: the recorded model has none");
+}
+
+// What the step holds of a layer that was there and that nobody called: it takes part now.
+std::optional<Unclear> Insertion::forget(const std::string& path) {
+  if (!changes_.alignment.kept.contains(path)) return std::nullopt;
+  const std::vector<Tensor>& tensors = recorded_.program.tensors;
+  for (std::size_t at = 0; at < tensors.size(); ++at) {
+    const auto id = static_cast<TensorId>(at);
+    if (!is_held(tensors[at]) || !is_within(lab::split_name(tensors[at].name).first, present(path))) continue;
+    if (tensors[at].kind == TensorKind::buffer) {
+      draft_.gone.insert(id);
+      continue;
+    }
+    if (auto why = lab::remove_parameter(draft_, id)) return unclear(path, *why);
+    if (draft_.listed(id) != nullptr) return unclear(path, "`" + tensors[at].name + "` is another layer's too");
+  }
+  return std::nullopt;
 }
 
 // Whether new parameters are, as those of the nearest module around that has some are; nullopt where these differ.
@@ -230,6 +256,7 @@ std::expected<lab::Called, Unclear> Insertion::call_copy(const std::string& path
     return std::unexpected(unclear(path, model + ", which is one like it, " + flow.error(), draft_.program.operators[shown->begin].name));
   lab::Ids ids{{flow->in, in}};
   auto operators = copy(path, *shown, ids);
+  if (draft_.listed(in) != nullptr) keep_from_release(operators, in);
   return lab::Called{.operators = std::move(operators), .out = lab::now(ids, flow->out)};
 }
 
@@ -241,6 +268,7 @@ std::expected<lab::Called, Unclear> Insertion::call_again(const std::string& pat
   if (!flow) return std::unexpected(unclear(path, "what it is called with elsewhere: it " + flow.error()));
   lab::Ids ids{{flow->in, in}};
   auto operators = lab::copied(recorded_, draft_, example, ids);
+  if (draft_.listed(in) != nullptr) keep_from_release(operators, in);
   return lab::Called{.operators = std::move(operators), .out = lab::now(ids, flow->out)};
 }
 

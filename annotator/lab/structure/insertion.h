@@ -42,6 +42,7 @@ class Insertion {
   Unclear unclear(const std::string& path, std::string reason, std::string op = {}) const;
   std::optional<std::string> model_of(const std::string& path) const;
   bool is_sequence_of_layers(const std::string& path) const;
+  std::optional<Unclear> forget(const std::string& path);
   std::optional<Unclear> add_layer(const std::string& path);
   std::optional<Unclear> add_copy(const std::string& path, const std::string& model);
   std::expected<lab::Called, Unclear> call_layer(const std::string& path, lab::TensorId in, const lab::Operator& like);

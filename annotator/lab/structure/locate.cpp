@@ -22,6 +22,12 @@ bool calls(const lab::Program& program, const Operator& op, const Gap& gap, cons
          program.modules[op.module] == gap.recorded_holder;
 }
 
+// The class that a method is in, or the function.
+Node class_around(Node node) {
+  const Node type = source::enclosing(node, "class_definition");
+  return type ? type : source::enclosing(node, "function_definition");
+}
+
 // Whether the code calls the function once.
 bool is_alone(const Step& step, Node code) {
   const std::string_view text = code.text();
@@ -30,11 +36,11 @@ bool is_alone(const Step& step, Node code) {
   return first != std::string_view::npos && text.find(name, first + 1) == std::string_view::npos;
 }
 
-// Of calls of the same layer in a method, the first, second, … as Python comes to them: what is inside another one is before it.
+// Of calls of the same layer in a class's methods, the first, second, … as Python comes to them: what is inside another one is before it.
 std::vector<const void*> same_calls(Node call) {
   std::vector<Node> all;
   const std::string_view callee = call.field("function").text();
-  source::walk(source::enclosing(call, "function_definition").field("body"), [&](Node node) {
+  source::walk(class_around(call).field("body"), [&](Node node) {
     if (node.is("call") && node.field("function").text() == callee) all.push_back(node);
     return true;
   });
@@ -116,6 +122,8 @@ std::optional<std::vector<lab::Call>> calls_of_entries(const lab::Program& progr
 std::optional<std::vector<lab::Call>> calls_of_layer(const lab::Program& program, const Gap& gap, const Step& step) {
   if (step.path.ends_with(kEach))
     return calls_of_entries(program, gap.recorded_holder, step.path.substr(0, step.path.size() - kEach.size()));
+  const bool known = !gap.is_forward() || std::ranges::find(program.modules, step.path) != program.modules.end();
+  if (!known) return std::nullopt;  // a method, or a layer that has another name too
   std::vector<lab::Call> all = lab::calls_of(program, step.path);
   const auto texts = gap.is_forward() && step.at ? same_calls(step.at) : std::vector<const void*>();
   if (texts.size() < 2 || all.empty()) return all;
@@ -152,7 +160,7 @@ std::optional<std::vector<lab::Call>> locate(const lab::Program& program, const 
     const auto around = locate(program, gap, steps, number + 1);
     if (!around) return std::nullopt;
     for (const lab::Call& before : *around) add(lab::after_releases(program, before.end));
-  } else if (is_alone(step, source::enclosing(step.at, "function_definition"))) {
+  } else if (is_alone(step, class_around(step.at))) {
     for (std::size_t place = 0; place < program.operators.size(); ++place) add(place);
   }
   return found.empty() ? std::nullopt : std::optional(std::move(found));

@@ -300,7 +300,10 @@ class Restructuring {
     const TensorId in = after != nullptr ? flow->in : flow->out;
     std::size_t place = after != nullptr ? after->begin : left_behind(before->end, in);
     const Operator like = draft_.program.operators[after != nullptr ? after->begin : before->end - 1];
-    if (gap.rebinds && is_used_between(in, place)) return unclear(gap, "which of several uses comes before this cannot be told", &beside);
+    std::size_t end = after == nullptr ? draft_.program.operators.size() : after->end;
+    const bool more_uses = gap.rebinds && (is_used_between(in, place) || (gap.in_part && is_used(in, end)));
+    if (more_uses) return unclear(gap, "which of several uses comes before this cannot be told", &beside);
+    if (gap.rebinds) end = end_of_call(gap, place);
     auto made = call(gap, in, like, number);
     if (!made) return made.error();
     const std::size_t more = made->operators.size();
@@ -308,17 +311,25 @@ class Restructuring {
     operators.insert(operators.begin() + at(place), made->operators.begin(), made->operators.end());
     place += more;
     if (made->out == in) return std::nullopt;
-    const bool last = after == nullptr || gap.rebinds || flow->out == in || !is_used(in, after->end + more);
+    const bool last = flow->out == in || !is_used(in, end + more);
     if (last) {
       lab::hand_over(draft_, in, made->out, place);
       draft_.made.insert(in);
       let_go_with(in);
       return std::nullopt;
     }
-    for (std::size_t one = place; one < after->end + more; ++one) {
+    for (std::size_t one = place; one < end + more; ++one) {
       if (operators[one].kind != OperatorKind::free) lab::rename(operators[one], {{in, made->out}});
     }
     return std::nullopt;
+  }
+
+  // Of the call of the gap's module that an operator is in.
+  std::size_t end_of_call(const Gap& gap, std::size_t place) const {
+    for (const Call& call : lab::calls_of(draft_.program, gap.recorded_holder)) {
+      if (call.begin <= place && place < call.end) return call.end;
+    }
+    return draft_.program.operators.size();
   }
 
   // Of an operator, however many tensors it takes.

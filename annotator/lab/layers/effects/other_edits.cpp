@@ -7,6 +7,7 @@
 #include "annotator/lab/layers/effects/number_uses.h"
 #include "annotator/lab/layers/effects/reach.h"
 #include "annotator/lab/layers/match/methods.h"
+#include "annotator/lab/layers/match/parts.h"
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
@@ -74,7 +75,28 @@ bool is_unused(Node function, const Followed& executed, const Followed& edited) 
   return others == 0;
 }
 
-std::optional<Unclear> edited_function(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
+// Whether methods of modules call it alone, as a part of their `forward`: those that were compared have all that it does.
+bool is_only_part(Node function, const Modules& was, const Followed& edited) {
+  const std::string name(function.field("name").text());
+  for (const auto& [path, module] : was) {
+    if (method_of(module->self, name).id() != function.id()) continue;
+    const Parts parts = parts_of_forward(module->self);
+    const auto part = parts.find(name);
+    if (part == parts.end() || part->second.id() != function.id()) return false;
+  }
+  bool only = true;
+  for (const auto& [path, code] : edited.sources.files) {
+    if (edited.sources.packages.contains(path)) continue;
+    source::walk(code->root(), [&](Node node) {
+      only = only && !(node.is("attribute") && node.field("attribute").text() == name && node.field("object").text() != "self");
+      return only;
+    });
+  }
+  return only;
+}
+
+std::optional<Unclear> edited_function(const Followed& executed, const Followed& edited, const Modules& was,
+                                       const std::set<const void*>& compared, const Idle& idle) {
   const auto differs = [&](const auto& path) { return executed.sources.files.at(path) != edited.sources.files.at(path); };
   const Functions old = functions_of(executed.sources.files, differs), now = functions_of(edited.sources.files, differs);
   std::set<const void*> forwards;
@@ -84,6 +106,7 @@ std::optional<Unclear> edited_function(const Followed& executed, const Followed&
     if (found == now.end() || same_wording(found->second, node)) continue;  // one that went is told by those who called it
     if (executed.interpreter.ran(node.id())) continue;                      // followed; what it made is compared
     if (forwards.contains(node.id())) continue;                             // compared call by call
+    if (compared.contains(node.id()) && is_only_part(node, was, edited)) continue;
     if (is_unused(node, executed, edited)) continue;
     if (is_inside(node, idle.then) && is_inside(found->second, idle.now)) continue;
     return Unclear{.reason = source::qualified_name(node) + " was edited; only what constructors make is followed",
@@ -160,8 +183,9 @@ std::optional<Unclear> failure(const Interpreter& executed, const Interpreter& e
   return Unclear{.reason = "the script ends here: " + excerpt(first.at) + first.words, .at = line_of(first.at)};
 }
 
-std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle) {
-  if (auto why = edited_function(executed, edited, was, idle)) return why;
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was,
+                                  const std::set<const void*>& compared, const Idle& idle) {
+  if (auto why = edited_function(executed, edited, was, compared, idle)) return why;
   if (auto why = edited_global(executed, edited, idle)) return why;
   return edited_script(executed.interpreter, edited.interpreter);
 }

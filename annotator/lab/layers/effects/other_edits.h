@@ -35,7 +35,9 @@ std::string excerpt(Node code);
 // Where the edited text ends with an exception, as the executed one did not.
 std::optional<Unclear> failure(const Interpreter& executed, const Interpreter& edited);
 
-// The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text.
-std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was, const Idle& idle);
+// The first such edit that may have changed the step; nullopt: there is none. `was`: modules of the executed text; `compared`: methods of
+// these that were compared call by call.
+std::optional<Unclear> other_edit(const Followed& executed, const Followed& edited, const Modules& was,
+                                  const std::set<const void*>& compared, const Idle& idle);
 
 }  // namespace hotlens::layers

@@ -5,8 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "annotator/lab/layers/match/conditions.h"
-#include "annotator/lab/layers/match/forward.h"
+#include "annotator/lab/layers/match/compare_calls.h"
 #include "annotator/lab/layers/match/loops.h"
 #include "annotator/lab/layers/match/methods.h"
 #include "annotator/lab/layers/match/subsequence.h"
@@ -201,79 +200,17 @@ class Aligner {
     return differs;
   }
 
-  // Attributes that branches of `forward` alone ask for: None or a layer in either text, and what is plain in both.
-  std::set<std::string> asked_in_branches(const Ref& was, const Ref& is) const {
-    std::set<std::string> names;
-    for (const auto& [name, value] : is->attributes) {
-      const Ref old = attribute_of(*was, name);
-      const auto may_be_none = [](const Ref& one) { return one->kind == Kind::none || is_module(one); };
-      const bool either = old && ((may_be_none(old) && may_be_none(value)) || (is_plain(*old) && is_plain(*value)));
-      if (either && is_only_asked(is, name)) names.insert(name);
-    }
-    return names;
-  }
-
-  bool is_only_asked(const Ref& module, const std::string& name) const {
-    const Node forward = method_of(module->self, "forward");
-    const auto held = holding(*module, {name});
-    bool only = true;
-    for_each_use(module->self, name, skips_, [&](Node use) { only = only && is_in_known_branch(use, held, forward.field("body")); });
-    return only;
-  }
-
-  // In `if self.norm is not None: …` or `x if self.norm is None else self.norm(x)`, right in the body.
-  static bool is_in_known_branch(Node use, const Holding& held, Node body) {
-    for (Node up = use.parent(); up && !up.is("function_definition"); up = up.parent()) {
-      const Node condition = condition_of(up);
-      if (condition && holds(condition, held)) return source::statement_of(up).parent().id() == body.id();
-    }
-    return false;
-  }
-
-  // Of an `if`, or of a choice that is all that a name is given.
-  static Node condition_of(Node branch) {
-    if (branch.is("if_statement")) return branch.field("condition");
-    const auto parts = branch.is("conditional_expression") ? branch.children() : std::vector<Node>();
-    const bool whole = branch.parent().is("assignment") || branch.parent().is("return_statement");
-    return parts.size() == 3 && whole ? parts[1] : Node{};
-  }
-
-  static Holding holding(const Value& module, std::set<std::string> names) {
-    return [&module, names = std::move(names)](std::string_view name) {
-      return names.contains(std::string(name)) ? attribute_of(module, name) : Ref();
-    };
-  }
-
-  // Whether a branch that asks for it goes another way now.
-  static bool turns(Node forward, const std::string& name, const Holding& was, const Holding& is) {
-    bool other = false;
-    source::walk(forward.field("body"), [&](Node node) {
-      const Node condition = condition_of(node);
-      if (condition && mentions(condition, name)) other = other || holds(condition, was) != holds(condition, is);
-      return !other;
-    });
-    return other;
-  }
-
   // What an edited forward calls otherwise. Whether it was edited.
   bool add_calls(const Ref& was, const Ref& is, const std::string& old, const std::string& now) {
-    const Node before = method_of(was->self, "forward"), after = method_of(is->self, "forward");
-    if (!before || !after) return false;
-    const auto asked = asked_in_branches(was, is);
-    const Holding old_values = holding(*was, asked), values = holding(*is, asked);
-    std::set<std::string> optional;
-    std::ranges::copy_if(asked, std::inserter(optional, optional.end()),
-                         [&](const std::string& name) { return turns(after, name, old_values, values); });
-    if (same_wording(before, after) && optional.empty()) return false;
-    const auto of = [](const Holding& held) { return [&held](Node condition) { return holds(condition, held); }; };
-    auto gaps = forward_gaps(before, after, of(old_values), of(values));
-    if (!gaps) {
-      if (!why_) why_ = std::move(gaps.error());
-      if (why_->module.empty()) why_->module = now;
+    auto edited = compare_calls(was, is, skips_);
+    if (!edited) {
+      if (edited.error().module.empty()) edited.error().module = now;
+      if (!why_) why_ = std::move(edited.error());
       return true;
     }
-    for (const std::string& name : optional) all_.optional.insert(below(now, name));
-    for (Gap& gap : *gaps) {
+    all_.compared.merge(edited->compared);
+    for (const std::string& name : edited->optional) all_.optional.insert(below(now, name));
+    for (Gap& gap : edited->gaps) {
       gap.holder = now;
       gap.recorded_holder = old;
       for (auto* steps : {&gap.removed, &gap.before, &gap.after}) {
@@ -282,7 +219,7 @@ class Aligner {
       for (Step& step : gap.inserted) step.path = step.function.empty() ? below(now, step.path) : "";
       all_.gaps.push_back(std::move(gap));
     }
-    return !same_wording(before, after);
+    return edited->rewritten;
   }
 
   // Whether one can stand for the other wherever the class calls it.
@@ -377,6 +314,7 @@ void add(Alignment& to, Alignment of, const std::string& path) {
   for (const auto& [edited, recorded] : of.kept) to.kept[prefixed(edited)] = prefixed(recorded);
   for (const auto& [edited, other] : of.models) to.models[prefixed(edited)] = prefixed(other);
   for (const std::string& one : of.optional) to.optional.insert(prefixed(one));
+  to.compared.merge(of.compared);
   for (const std::string& one : of.order) to.order.push_back(prefixed(one));
   for (Gap& gap : of.gaps) {
     gap.holder = prefixed(gap.holder);

@@ -62,6 +62,7 @@ struct Gap {
   std::optional<Rounds> rounds = {};
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes
+  bool in_part = false;   // of a method that `forward` calls
   bool branches = false;  // what is inserted takes what the module takes, and an operator of the module's own takes the result
   bool is_forward() const { return at.line >= 0; }
 };
@@ -71,6 +72,7 @@ struct Alignment {
   std::map<std::string, std::string> models;  // of new layers of a kind that is known from others: edited path to that of the other
   std::vector<std::string> order;             // edited paths, as named_modules() has them
   std::vector<Gap> gaps;
+  std::set<const void*> compared;  // functions of the executed text that were compared call by call, by their definitions
   std::set<std::string> optional;  // edited paths that are None in one text and a layer in the other, where `forward` only asks for that
 };
 

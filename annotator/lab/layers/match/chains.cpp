@@ -54,14 +54,14 @@ Node chosen(Node expression, const Holds& holds) {
 }
 
 // Statements; those that hand the same name on are one chain. Of a branch whose condition is known, what runs.
-void add_chains(Node block, const Holds& holds, std::vector<Chain>& all) {
+void add_chains(Node block, const Reading& reading, std::vector<Chain>& all) {
   for (const Node& statement : block.children()) {
     if (is_silent(statement)) continue;
     const bool chooses = statement.is("if_statement") && statement.children("elif_clause").empty();
-    if (const auto known = chooses ? holds(statement.field("condition")) : std::nullopt) {
+    if (const auto known = chooses ? reading.holds(statement.field("condition")) : std::nullopt) {
       const auto otherwise = statement.children("else_clause");
-      if (*known) add_chains(statement.field("consequence"), holds, all);
-      if (!*known && !otherwise.empty()) add_chains(otherwise.front().field("body"), holds, all);
+      if (*known) add_chains(statement.field("consequence"), reading, all);
+      if (!*known && !otherwise.empty()) add_chains(otherwise.front().field("body"), reading, all);
       continue;
     }
     const auto parts = statement.children();
@@ -72,7 +72,7 @@ void add_chains(Node block, const Holds& holds, std::vector<Chain>& all) {
       all.push_back({.base = statement, .node = statement, .target = {}, .steps = {}});
       continue;
     }
-    Chain chain = chain_of(assigns ? parts[0].field("right") : parts[0], holds);
+    Chain chain = chain_of(assigns ? parts[0].field("right") : parts[0], reading);
     chain.target = assigns ? parts[0].field("left").text() : "return";
     chain.node = statement;
     const bool goes_on = !all.empty() && !all.back().target.empty() && chain.base.is("identifier") &&
@@ -138,23 +138,35 @@ std::optional<std::pair<Step, Node>> step_of(Node call) {
   return std::pair{Step{.path = {}, .function = name + "(" + others(given, 0) + ")", .at = call}, object};
 }
 
-Chain chain_of(Node expression, const Holds& holds) {
+Chain chain_of(Node expression, const Reading& reading) {
   Chain chain{.base = expression, .node = expression, .target = {}, .steps = {}};
   for (;;) {
-    chain.base = chosen(chain.base, holds);
+    chain.base = chosen(chain.base, reading.holds);
     const auto step = chain.base.is("call") ? step_of(chain.base) : std::nullopt;
     if (!step) break;
-    chain.steps.push_back(step->first);
+    const bool inlined =
+        step->first.function.empty() && reading.inlined.contains(step->first.path) && reading.parts.contains(step->first.path);
+    const auto inside = inlined ? steps_of_part(step->first.path, reading).value() : std::vector{step->first};
+    chain.steps.insert(chain.steps.end(), inside.rbegin(), inside.rend());
     chain.base = step->second;
   }
   std::ranges::reverse(chain.steps);
   return chain;
 }
 
-std::vector<Chain> chains_of(Node block, const Holds& holds) {
+std::vector<Chain> chains_of(Node block, const Reading& reading) {
   std::vector<Chain> all;
-  add_chains(block, holds, all);
+  add_chains(block, reading, all);
   return all;
+}
+
+std::optional<std::vector<Step>> steps_of_part(const std::string& name, const Reading& reading) {
+  const Node part = reading.parts.at(name);
+  const auto parameters = part.field("parameters").children();
+  const auto chains = chains_of(part.field("body"), reading);
+  const bool hands_on = parameters.size() == 2 && chains.size() == 1 && chains[0].target == "return" && chains[0].base.is("identifier") &&
+                        chains[0].base.text() == parameters[1].text();
+  return hands_on ? std::optional(chains[0].steps) : std::nullopt;
 }
 
 Lines lines_of(Node code) {

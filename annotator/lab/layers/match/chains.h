@@ -6,17 +6,26 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/match/parts.h"
 
 namespace hotlens::layers {
 
 // Whether a condition holds, where that is known: `self.dropout is not None`.
 using Holds = std::function<std::optional<bool>(Node condition)>;
+
+// How the methods of a module are read.
+struct Reading {
+  Holds holds;
+  Parts parts;
+  std::set<std::string> inlined = {};  // parts that only hand on what they get: a call of one is what it calls
+};
 
 // The end of a step's path that stands for each entry of a list in turn: "blocks.*" where `block` of `for block in self.blocks:` is called.
 constexpr std::string_view kEach = ".*";
@@ -29,9 +38,11 @@ struct Chain {
 };
 
 // Of an expression: what is called within what is called.
-Chain chain_of(Node expression, const Holds& holds);
+Chain chain_of(Node expression, const Reading& reading);
 // Of the statements of a block, in order. A statement that is no assignment of a name is a chain without a target.
-std::vector<Chain> chains_of(Node block, const Holds& holds);
+std::vector<Chain> chains_of(Node block, const Reading& reading);
+// What a part calls that only hands on what it gets; nullopt: it does more.
+std::optional<std::vector<Step>> steps_of_part(const std::string& name, const Reading& reading);
 // Of a call with one tensor, and the tensor.
 std::optional<std::pair<Step, Node>> step_of(Node call);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "annotator/lab/layers/match/subsequence.h"
 #include "annotator/lab/layers/python/wording.h"
@@ -11,7 +12,7 @@ namespace {
 
 class ForwardComparison {
  public:
-  ForwardComparison(const Holds& held, const Holds& holds) : held_(held), holds_(holds) {}
+  ForwardComparison(const Reading& held, const Reading& holds) : held_(held), holds_(holds), edited_(edited_parts(held, holds)) {}
 
   std::expected<std::vector<Gap>, Unclear> run(Node was, Node is) {
     if (!same_wording(was.field("parameters"), is.field("parameters"))) return refuse(is);
@@ -87,11 +88,12 @@ class ForwardComparison {
   }
 
   // What comes last in a statement, with no call before it: its place is before the next statement's call with the same name.
-  static bool anchor(Gap& gap, const Chain& chain, const Chain& next, Node function) {
+  bool anchor(Gap& gap, const Chain& chain, const Chain& next, Node function) const {
     if (!gap.before.empty() || !gap.after.empty() || !gap.removed.empty()) return true;
     const auto call = first_call(next.node, chain.target);
     if (!call || is_also(function, chain.target)) return false;
-    gap.after.push_back(*call);
+    gap.after.push_back(first_in(*call));
+    gap.in_part = function.field("name").text() != "forward";
     return gap.rebinds = true;
   }
 
@@ -103,13 +105,14 @@ class ForwardComparison {
   }
 
   // Whether the other text goes on with this statement.
-  static bool follows(const std::vector<Chain>& other, std::size_t at, const Chain& next) {
-    return at < other.size() && other[at].target == next.target && same_wording(other[at].node, next.node);
+  bool follows(const std::vector<Chain>& other, std::size_t at, const Chain& next) const {
+    return at < other.size() && other[at].target == next.target && is_same(other[at].node, next.node);
   }
 
   // `short = self.down(x)`, of what the method takes, where the next statement adds it to something and nothing else has it.
   static bool is_branch(const Chain& chain, const Chain& next, Node function) {
     const auto parameters = function.field("parameters").children();
+    if (function.field("name").text() != "forward") return false;
     const bool layers = std::ranges::all_of(chain.steps, [](const Step& step) { return step.function.empty(); });
     if (chain.steps.empty() || !layers || !chain.base.is("identifier") || chain.base.text() == chain.target) return false;
     if (parameters.size() != 2 || parameters[1].text() != chain.base.text()) return false;
@@ -164,14 +167,55 @@ class ForwardComparison {
         gap.inserted.push_back(is.steps[j]);
       }
       if (gap.removed.empty()) gap.value = lines_of_value(kept.empty() ? was.base : was.steps[kept.back()].at);
-      for (std::size_t one = kept.size(); one-- > 0;) gap.before.push_back(was.steps[kept[one]]);
-      for (std::size_t one = i; one < n; ++one) gap.after.push_back(was.steps[one]);
+      for (std::size_t one = kept.size(); one-- > 0;) add_before(was.steps[kept[one]], gap);
+      if (i < n) gap.after.push_back(first_in(was.steps[i]));
       if (calls_entries(gap.removed) || calls_entries(gap.inserted)) return false;
       if (!gap.removed.empty() || !gap.inserted.empty()) gaps_.push_back(std::move(gap));
       kept.push_back(i);
       ++i, ++j;
     }
     return true;
+  }
+
+  // Of a call that stays; where it is one of a part, what comes last in that is nearer.
+  void add_before(const Step& step, Gap& gap) const {
+    if (const auto part = part_of(step)) {
+      const auto chains = chains_of(part->field("body"), held_);
+      if (!chains.empty() && chains.back().target == "return" && returns(*part) == 1) {
+        const Chain& last = chains.back();
+        const bool nearest = gap.removed.empty() && gap.before.empty() && last.steps.empty();
+        if (nearest && !gap.value) gap.value = lines_of_value(last.base);
+        for (std::size_t one = last.steps.size(); one-- > 0;) add_before(last.steps[one], gap);
+      }
+    }
+    gap.before.push_back(step);
+  }
+
+  // What a call of a part calls with what it gets, if that is all it does with it; else the call.
+  Step first_in(const Step& step) const {
+    const auto part = part_of(step);
+    const auto parameters = part ? part->field("parameters").children() : std::vector<Node>();
+    const auto chains = part ? chains_of(part->field("body"), held_) : std::vector<Chain>();
+    if (parameters.size() != 2 || chains.empty() || chains[0].steps.empty()) return step;
+    const std::string_view name = parameters[1].text();
+    std::size_t uses = 0;
+    for_each_name(part->field("body"), name, [&](Node) { ++uses; });
+    const bool all = chains[0].base.text() == name && (chains[0].target == name || uses == 1);
+    return all ? first_in(chains[0].steps[0]) : step;
+  }
+
+  std::optional<Node> part_of(const Step& step) const {
+    const auto found = held_.parts.find(step.path);
+    return step.function.empty() && found != held_.parts.end() && found->first != "forward" ? std::optional(found->second) : std::nullopt;
+  }
+
+  static std::size_t returns(Node function) {
+    std::size_t found = 0;
+    source::walk(function.field("body"), [&](Node node) {
+      found += node.is("return_statement") ? 1 : 0;
+      return true;
+    });
+    return found;
   }
 
   // Of a loop.
@@ -183,7 +227,7 @@ class ForwardComparison {
 
   // Equal texts, or equal but for calls that are compared.
   bool same(Node was, Node is) {
-    if (same_wording(was, is)) return true;
+    if (is_same(was, is)) return true;
     if (++depth_ > 10'000) return false;
     const Chain before = chain_of(was, held_), after = chain_of(is, holds_);
     if (!before.steps.empty() || !after.steps.empty()) return compare(before, after);
@@ -203,7 +247,26 @@ class ForwardComparison {
     return true;
   }
 
-  const Holds &held_, &holds_;  // in the recorded module, in the edited one
+  bool is_same(Node was, Node is) const {
+    return same_wording(was, is) && std::ranges::none_of(edited_, [&](const std::string& part) { return mentions(was, part); });
+  }
+
+  // Parts that call something else now, themselves or by way of others.
+  static std::set<std::string> edited_parts(const Reading& was, const Reading& is) {
+    std::set<std::string> all;
+    for (std::size_t known = 1; known != all.size();) {
+      known = all.size();
+      for (const auto& [name, part] : was.parts) {
+        const auto found = is.parts.find(name);
+        const bool own = found == is.parts.end() || !same_wording(part, found->second);
+        if (own || std::ranges::any_of(all, [&](const std::string& other) { return mentions(part, other); })) all.insert(name);
+      }
+    }
+    return all;
+  }
+
+  const Reading &held_, &holds_;  // in the recorded module, in the edited one
+  const std::set<std::string> edited_;
   std::vector<Gap> gaps_;
   Node refused_;
   int depth_ = 0;
@@ -211,7 +274,7 @@ class ForwardComparison {
 
 }  // namespace
 
-std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds) {
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Reading& held, const Reading& holds) {
   return ForwardComparison(held, holds).run(was, is);
 }
 

@@ -10,7 +10,7 @@
 
 namespace hotlens::layers {
 
-// Steps have names within the module. The error: a statement that was edited and is not plain.
-std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Holds& held, const Holds& holds);
+// Of `forward` or one of its parts. Steps have names within the module. The error: a statement that was edited and is not plain.
+std::expected<std::vector<Gap>, Unclear> forward_gaps(Node was, Node is, const Reading& held, const Reading& holds);
 
 }  // namespace hotlens::layers

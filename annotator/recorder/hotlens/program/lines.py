@@ -1,31 +1,52 @@
-"""In which line of a module's `forward` an operator is called: where an edit of that method stands beside it."""
+"""In which line of a module's methods an operator is called: where an edit of them stands beside it."""
 
 from __future__ import annotations
 
 import sys
-from types import CodeType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import NamedTuple
 
 from .surroundings import Call
 
 
+class Methods(NamedTuple):
+    forward: CodeType
+    all: frozenset[CodeType]  # of the class and what it derives from, in the file of `forward`
+
+
 class Lines:
     def __init__(self) -> None:
-        self._codes: dict[type, CodeType | None] = {}
+        self._methods: dict[type, Methods | None] = {}
 
     def of_call(self, call: Call | None) -> int | None:
-        """Of the module that is being called, counted from 1; nothing where its `forward` is torch's own, or does not run."""
-        code = self._code(type(call.module)) if call is not None else None
-        frame = sys._getframe(1) if code is not None else None
-        while frame is not None and frame.f_code is not code:
+        """
+        Of the innermost method of the module that is being called, counted from 1. Nothing where its `forward` is torch's own, or does not
+        run.
+        """
+        methods = self._of(type(call.module)) if call is not None else None
+        frame = sys._getframe(1) if methods is not None else None
+        line = None
+        while frame is not None and methods is not None:
+            if line is None and frame.f_code in methods.all:
+                line = frame.f_lineno
+            if frame.f_code is methods.forward:
+                return line
             frame = frame.f_back
-        return frame.f_lineno if frame is not None else None
+        return None
 
-    def _code(self, cls: type) -> CodeType | None:
-        if cls not in self._codes:
-            method: Any = getattr(cls, "forward", None)
-            module = getattr(method, "__module__", None)  # none where torch.fx wrote it
-            own = isinstance(module, str) and not module.startswith("torch.")
-            code = getattr(method, "__code__", None) if own else None
-            self._codes[cls] = code if isinstance(code, CodeType) else None
-        return self._codes[cls]
+    def _of(self, cls: type) -> Methods | None:
+        if cls not in self._methods:
+            self._methods[cls] = _methods(cls)
+        return self._methods[cls]
+
+
+def _methods(cls: type) -> Methods | None:
+    method = getattr(cls, "forward", None)
+    module = getattr(method, "__module__", None)  # none where torch.fx wrote it
+    own = isinstance(module, str) and not module.startswith("torch.")
+    forward = getattr(method, "__code__", None) if own else None
+    if not isinstance(forward, CodeType):
+        return None
+    functions = (value for base in cls.__mro__ for value in vars(base).values() if isinstance(value, FunctionType))
+    codes = {function.__code__ for function in functions if function.__code__.co_filename == forward.co_filename}
+    return Methods(forward, frozenset(codes | {forward}))
