@@ -188,6 +188,7 @@ Tried Candidates::edited(const Program& recorded, const Together& kinds) {
     made.error = std::hypot(made.error, kind->error);
   }
   made.is_choice = kinds.size() == 1 && kinds.front()->edit == checkpoint_blocks;
+  made.casts = kinds.size() == 1 && kinds.front()->edit == autocast_bf16;
   made.together = made.is_choice && lines.has_switch(made.item.modules);
   return made;
 }

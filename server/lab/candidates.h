@@ -18,6 +18,7 @@ struct Candidate {
   bool is_choice = false;        // of blocks to checkpoint
   bool together = false;         // of all or none
   bool replayed = true;          // false: only runs tell
+  bool casts = false;            // results have another type: so have those that the script keeps from one step to the next
   bool depends = false;          // what is trained becomes something else
   std::int64_t times_batch = 1;  // more: what is told is that of another batch size, and `program` is not edited
 };

@@ -70,8 +70,11 @@ Result<void> EditTrial::run(const layers::Rewritten& rewritten, const layers::Ch
 
 Result<void> EditTrial::run(const Candidate& candidate, EditedStep& step) {
   worker_.add(encode(candidate.program));
-  const auto nothing = []() -> Result<std::optional<EditRefusal>> { return std::nullopt; };
-  return run(nothing, candidate.error, step);
+  const auto follow = [&]() -> Result<std::optional<EditRefusal>> {
+    if (candidate.casts) std::ignore = worker_.follow(json::object(), batch(), kLongest);
+    return std::nullopt;
+  };
+  return run(follow, candidate.error, step);
 }
 
 // Nullopt where samples cannot tell the step: the whole of it says why.

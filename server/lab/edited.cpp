@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/common/file.h"
+#include "annotator/lab/casts/casts.h"
+#include "annotator/lab/casts/retype.h"
 #include "annotator/lab/edited/rewrite.h"
 #include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
@@ -168,7 +170,13 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     return step;
   };
   const Typed typed(*sources);
-  const auto changes = layers::compare(sources->executed, sources->edited, recorded->document.value("modules", json::array()));
+  const auto plain = layers::without_casts(sources->executed, sources->edited);
+  if (!plain) {
+    step.refused = refusal(plain.error());
+    return step;
+  }
+  const layers::Sources &executed = *plain ? (*plain)->executed : sources->executed, &now = *plain ? (*plain)->edited : sources->edited;
+  const auto changes = layers::compare(executed, now, recorded->document.value("modules", json::array()));
   if (!changes) {
     if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
       step.edits = {edit_of(known->item)};
@@ -179,11 +187,15 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     return step;
   }
   step.edits = edits_of(*changes);
+  const bool casts = *plain && !(*plain)->edit.what.empty();
+  if (casts) step.edits.push_back({.what = (*plain)->edit.what, .at = (*plain)->edit.at, .modules = {}});
   for (LayerEdit& edit : step.edits) typed.place(edit.at);
   if (step.edits.empty()) return step;
-  const auto rewritten = layers::rewrite(*program, *changes);
-  if (!rewritten) {
-    step.refused = refusal(rewritten.error());
+  auto rewritten = layers::rewrite(*program, *changes);
+  auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
+  if (rewritten && casts) unclear = layers::retype(*rewritten, (*plain)->edit);
+  if (unclear) {
+    step.refused = refusal(std::move(*unclear));
     typed.place(*step.refused);
     return step;
   }

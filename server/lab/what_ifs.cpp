@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "annotator/advice/learned.h"
 #include "annotator/common/format.h"
@@ -72,6 +74,7 @@ class Trial {
     if (candidate.is_choice) return choice(std::move(candidate), learned);
     ask_.say("replaying " + item.kind);
     Worker worker(worker_, recorded_.document, room_.bytes, encode(candidate.program));
+    if (candidate.casts) std::ignore = worker.follow(nlohmann::json::object(), batch(), kLongest);
     const auto replays = worker.step({.batches = {batch()}, .rounds = rounds(), .budget = kLongest, .edited = true});
     if (!replays) return std::unexpected(NotThis{item.kind, {replays.error().reason, replays.error().op, replays.error().module}});
     const Replays &recorded = replays->front(), &changed = replays->back();

@@ -205,7 +205,9 @@ std::vector<std::int64_t> Bindings::wholes(const std::vector<Whole>& numbers) co
   return known;
 }
 
-at::ScalarType dtype_named(const std::string& name) {
+namespace {
+
+const std::vector<std::pair<std::string, at::ScalarType>>& dtypes() {
   static const std::vector<std::pair<std::string, at::ScalarType>> kTypes{{"float32", at::kFloat},
                                                                           {"float64", at::kDouble},
                                                                           {"float16", at::kHalf},
@@ -218,10 +220,23 @@ at::ScalarType dtype_named(const std::string& name) {
                                                                           {"bool", at::kBool},
                                                                           {"complex64", at::kComplexFloat},
                                                                           {"complex128", at::kComplexDouble}};
-  for (const auto& [known, type] : kTypes) {
+  return kTypes;
+}
+
+}  // namespace
+
+at::ScalarType dtype_named(const std::string& name) {
+  for (const auto& [known, type] : dtypes()) {
     if (name == known) return type;
   }
   TORCH_CHECK(false, "dtype ", name, " is not known");
+}
+
+std::string name_of(at::ScalarType dtype) {
+  for (const auto& [name, type] : dtypes()) {
+    if (dtype == type) return name;
+  }
+  TORCH_CHECK(false, "dtype ", c10::toString(dtype), " is not known");
 }
 
 std::vector<IValue> arguments(const Operator& op, const c10::FunctionSchema& schema, const Bindings& bindings) {

@@ -32,6 +32,7 @@ struct Bindings {
 };
 
 at::ScalarType dtype_named(const std::string& name);
+std::string name_of(at::ScalarType dtype);
 
 // The arguments in the order of the schema, its defaults where the program names none. Throws c10::Error for what does not fit.
 std::vector<c10::IValue> arguments(const Operator& op, const c10::FunctionSchema& schema, const Bindings& bindings);

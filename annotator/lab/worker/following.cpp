@@ -56,8 +56,9 @@ void refuse_other_sizes(const std::vector<std::pair<Sizes, Sizes>>& all) {
   }
 }
 
-void resize(Tensor& tensor, const Sizes& sizes) {
-  const auto width = static_cast<std::int64_t>(c10::elementSize(dtype_named(tensor.dtype)));
+void resize(Tensor& tensor, const Sizes& sizes, at::ScalarType dtype) {
+  const auto width = static_cast<std::int64_t>(c10::elementSize(dtype));
+  tensor.dtype = name_of(dtype);
   tensor.shape.clear();
   tensor.stride.assign(sizes.size(), {});
   std::int64_t count = 1;
@@ -197,16 +198,16 @@ void Following::resize_kept(const Bindings& bindings) {
   for (std::size_t id = 0; id < edited_.tensors.size(); ++id) {
     Tensor& tensor = edited_.tensors[id];
     const bool kept = tensor.kind == TensorKind::other && gone.contains(static_cast<TensorId>(id));
-    if (!kept || tensor.shape.empty() || tensor.storage_bytes.numerator != 0) continue;
-    std::set<Sizes> now;
+    if (!kept || tensor.storage_bytes.numerator != 0) continue;
+    std::set<std::pair<Sizes, at::ScalarType>> now;
     for (std::size_t made = edited_.tensors.size(); made < bindings.tensors.size(); ++made) {
       const auto left = left_.find(was(static_cast<TensorId>(made)));
       const bool same = left != left_.end() && left->second == std::pair(fixed(tensor.shape), dtype_named(tensor.dtype));
-      if (same && bindings.tensors[made].defined()) now.insert(bindings.tensors[made].sizes().vec());
+      if (same && bindings.tensors[made].defined()) now.emplace(bindings.tensors[made].sizes().vec(), bindings.tensors[made].scalar_type());
     }
     if (now.size() > 1) throw Unfollowed("the size of a tensor that the script keeps from one step to the next cannot be known");
-    if (now.empty() || *now.begin() == fixed(tensor.shape)) continue;
-    resize(tensor, *now.begin());
+    if (now.empty() || *now.begin() == std::pair(fixed(tensor.shape), dtype_named(tensor.dtype))) continue;
+    resize(tensor, now.begin()->first, now.begin()->second);
     ++changed_;
   }
 }

@@ -1,0 +1,126 @@
+#include "annotator/lab/casts/casts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "annotator/lab/layers/python/wording.h"
+
+namespace hotlens::layers {
+namespace {
+
+constexpr const char* kUsual = "float32";
+
+// Whether something else than factories of torch may say what type a batch has.
+bool reads_data(const Sources& sources) {
+  constexpr std::array<std::string_view, 10> kOthers{"numpy",    "pandas",  "PIL",   "torchvision", "torchaudio",
+                                                     "datasets", "sklearn", "scipy", "h5py",        "cv2"};
+  return std::ranges::any_of(sources.files, [&](const auto& file) {
+    return !sources.packages.contains(file.first) && std::ranges::any_of(kOthers, [&](std::string_view name) {
+      return file.second->text().find("import " + std::string(name)) != std::string::npos ||
+             file.second->text().find("from " + std::string(name)) != std::string::npos;
+    });
+  });
+}
+
+// Without spans of the text; statements that then say nothing are `pass`. Lines stay where they are.
+std::shared_ptr<const source::Code> without(const source::Code& code, const ScriptCasts& reading) {
+  std::map<Span, std::string> edits;
+  std::map<Span, Node> statements;
+  const auto lines = [](std::string_view text) { return std::string(static_cast<std::size_t>(std::ranges::count(text, '\n')), '\n'); };
+  for (const Node& statement : reading.statements) {
+    if (statement.code == &code) edits[span_of(statement)] = "pass" + lines(statement.text());
+  }
+  for (const Site& site : reading.sites) {
+    if (site.call.code != &code) continue;
+    const Span span = site.part;
+    edits[span] = lines(std::string_view(code.text()).substr(span.first, span.second - span.first));
+    const Node statement = source::statement_of(site.call);
+    statements[span_of(statement)] = statement;
+  }
+  std::string text = code.text();
+  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)
+    text.replace(edit->first.first, edit->first.second - edit->first.first, edit->second);
+  auto plain = std::make_shared<source::Code>(code.path(), std::move(text));
+  // `x = x`, and `model` alone.
+  std::map<Span, std::string> silent;
+  source::walk(plain->root(), [&](Node node) {
+    const Node one = node.is("expression_statement") ? node.child() : Node{};
+    const bool nothing = one.is("identifier") || (one.is("assignment") && one.field("left").text() == one.field("right").text());
+    if (nothing) silent[span_of(node)] = "pass";
+    return true;
+  });
+  if (silent.empty()) return plain;
+  text = plain->text();
+  for (auto edit = silent.rbegin(); edit != silent.rend(); ++edit)
+    text.replace(edit->first.first, edit->first.second - edit->first.first, edit->second);
+  return std::make_shared<source::Code>(code.path(), std::move(text));
+}
+
+Sources plain(const Sources& sources, const ScriptCasts& reading) {
+  Sources all = sources;
+  std::set<const source::Code*> own;
+  for (const Site& site : reading.sites) own.insert(site.call.code);
+  for (const Node& statement : reading.statements) own.insert(statement.code);
+  for (auto& [path, code] : all.files) {
+    if (own.contains(code.get())) code = without(*code, reading);
+  }
+  return all;
+}
+
+Unclear unclear(const Site& site, std::string reason) {
+  return {.reason = std::move(reason), .at = line_of(site.call)};
+}
+
+}  // namespace
+
+std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& executed, const Sources& edited) {
+  const ScriptCasts was = casts_in(executed), is = casts_in(edited);
+  PlainTexts texts;
+  CastEdit& edit = texts.edit;
+  const std::string usual_was = was.standard.value_or(kUsual), usual_is = is.standard.value_or(kUsual);
+  const std::string old = was.model.value_or(usual_was), now = is.model.value_or(usual_is);
+  const auto at = [&](Node node) {
+    if (edit.at.line < 0) edit.at = line_of(node);
+  };
+  if (usual_was != usual_is) edit.standard = usual_is;
+  if (old != now) edit.model = now;
+  for (const Node& statement : is.statements) {
+    if (edit.standard) at(statement);
+  }
+  for (const Site& site : is.sites) {
+    if (site.of_model && edit.model) at(site.call);
+    if (site.of_model) continue;
+    const auto before =
+        std::ranges::find_if(was.sites, [&](const Site& one) { return !one.of_model && one.given.name == site.given.name; });
+    if (before != was.sites.end() && before->given.dtype == site.given.dtype) continue;
+    edit.given.push_back(site.given);
+    at(site.call);
+  }
+  for (const Site& site : was.sites) {
+    const bool still =
+        site.of_model || std::ranges::any_of(is.sites, [&](const Site& one) { return !one.of_model && one.given.name == site.given.name; });
+    if (!still) return std::unexpected(unclear(site, "what type `" + site.given.name + "` has without this cast is not known"));
+  }
+  if (!edit.model && !edit.standard && edit.given.empty()) {
+    const auto same = [](const Site& one, const Site& other) { return same_wording(one.call, other.call); };
+    if (std::ranges::equal(was.sites, is.sites, same) && was.statements.size() == is.statements.size()) return std::nullopt;
+    return PlainTexts{.executed = plain(executed, was), .edited = plain(edited, is), .edit = {}};
+  }
+  if (edit.standard && (reads_data(edited) || is.late || was.late))
+    return std::unexpected(Unclear{.reason = "whether the batch has the default type cannot be told", .at = edit.at});
+  if (is.models > 1 && edit.model)
+    return std::unexpected(Unclear{.reason = "which of several models this casts is not followed", .at = edit.at});
+  edit.what = edit.model           ? old + " → " + now
+              : edit.given.empty() ? usual_was + " → " + usual_is
+                                   : "`" + edit.given[0].name + "` → " + edit.given[0].dtype;
+  texts.executed = plain(executed, was);
+  texts.edited = plain(edited, is);
+  return texts;
+}
+
+}  // namespace hotlens::layers

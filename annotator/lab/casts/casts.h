@@ -1,0 +1,35 @@
+// Number types (dtypes) that a script casts to outside of its layers: `model.to(torch.bfloat16)`, `x = x.half()` of a batch,
+// `torch.set_default_dtype(torch.float64)`.
+//
+// Casts are read from the text: of what has `.parameters()`, and of names that are handed to it or to the loss. Any other cast stays what
+// it is, a statement like others.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/casts/script_casts.h"
+#include "annotator/lab/layers/match/alignment.h"
+
+namespace hotlens::layers {
+
+struct CastEdit {
+  std::optional<std::string> model;     // "bfloat16": of parameters and buffers
+  std::optional<std::string> standard;  // the default type, of what factories make
+  std::vector<GivenCast> given;
+  std::string what;  // "float32 → bfloat16"
+  Line at;           // in the edited text
+};
+
+// Both texts without these casts. Where those of the edited text do the same, the edit says nothing.
+struct PlainTexts {
+  Sources executed, edited;
+  CastEdit edit;
+};
+
+// Nullopt: no cast is written otherwise.
+std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& executed, const Sources& edited);
+
+}  // namespace hotlens::layers
