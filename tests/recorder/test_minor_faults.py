@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import subprocess
+from pathlib import Path
 
+import hotlens
 import pytest
 from hotlens.process.page_faults import allocator, cost_ns, keeps_freed, minor_faults
 
@@ -24,6 +28,16 @@ def test_the_allocator_of_this_process_has_a_name() -> None:
     if platform.libc_ver()[0] != "glibc":
         pytest.skip("another C library")
     assert allocator() == "glibc"
+
+
+def test_so_it_has_in_the_interpreter_of_the_system() -> None:
+    """Debian's is linked so that addresses of functions of libraries lie within it."""
+    python = shutil.which("python3", path="/usr/bin")
+    if platform.libc_ver()[0] != "glibc" or python is None:
+        pytest.skip("another C library, or no interpreter")
+    path = str(Path(hotlens.__file__).parents[1])
+    code = f"import sys; sys.path.insert(0, {path!r}); from hotlens.process.page_faults import allocator; print(allocator())"
+    assert subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout == "glibc\n"
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,13 @@ class _Symbol(ctypes.Structure):
 
 
 def allocator() -> str | None:
-    """ "glibc", or the file name of the library whose `malloc` the process calls. None where the system does not tell."""
+    """ "glibc", or the file name of the library that gives tensors their memory. None where the system does not tell."""
     try:
         process = ctypes.CDLL(None)
         symbol = _Symbol()
-        if not process.dladdr(ctypes.cast(process.malloc, ctypes.c_void_p), ctypes.byref(symbol)) or not symbol.file:
+        # What torch calls. Not `malloc`: the address that Debian's own interpreter has for that lies in the interpreter.
+        gives = ctypes.cast(process.posix_memalign, ctypes.c_void_p)
+        if not process.dladdr(gives, ctypes.byref(symbol)) or not symbol.file:
             return None
     except (OSError, AttributeError, TypeError):  # Windows; a C library without dladdr
         return None
