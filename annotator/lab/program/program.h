@@ -107,7 +107,7 @@ struct Operator {
   std::vector<TensorId> out;       // tensors of the result in order; kNoTensor: nobody uses it
   std::size_t module = kNoModule;  // position in Program::modules
   std::int64_t call = -1;          // module calls of the step, in order of entry
-  std::int64_t line = -1;          // of the module's `forward`, counted from 1; -1: not known
+  std::int64_t line = -1;          // of the module's `forward` or a method that it calls, from 1; -1: not known
   bool grad = true;
   std::string autocast = {};  // dtype; empty: off
   Stage stage = Stage::other;
