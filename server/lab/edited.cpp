@@ -10,6 +10,8 @@
 #include "annotator/lab/casts/retype.h"
 #include "annotator/lab/edited/rewrite.h"
 #include "annotator/lab/layers/effects/other_edits.h"
+#include "annotator/lab/layers/quiet/numbers.h"
+#include "annotator/lab/layers/quiet/statements.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
 #include "server/lab/build.h"
@@ -170,12 +172,16 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     return step;
   };
   const Typed typed(*sources);
-  const auto plain = layers::without_casts(sources->executed, sources->edited);
+  const bool waits = program->device != "cpu";
+  const layers::Sources heard = layers::without_quiet_statements(sources->executed, sources->edited, waits);
+  const layers::Sources edited =
+      layers::without_quiet_numbers(heard, layers::without_quiet_statements(sources->edited, sources->executed, waits));
+  const auto plain = layers::without_casts(heard, edited);
   if (!plain) {
     step.refused = refusal(plain.error());
     return step;
   }
-  const layers::Sources &executed = *plain ? (*plain)->executed : sources->executed, &now = *plain ? (*plain)->edited : sources->edited;
+  const layers::Sources &executed = *plain ? (*plain)->executed : heard, &now = *plain ? (*plain)->edited : edited;
   const auto changes = layers::compare(executed, now, recorded->document.value("modules", json::array()));
   if (!changes) {
     if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {

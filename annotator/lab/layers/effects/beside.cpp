@@ -75,6 +75,26 @@ Nodes names_of_import(Node statement) {
   return all;
 }
 
+// Whether it keeps, or gives on, something that a name stands for in a loop of steps: `losses.append(loss)` holds all that made the loss.
+bool holds_in_step(Node statement) {
+  bool names = false, in_loop = false;
+  const Node part = statement.is("expression_statement") ? statement.child() : statement;
+  const Node held = part.is("call") ? part.field("arguments") : part.field("right") ? part.field("right") : part;
+  source::walk(held, [&](Node node) {
+    names = names || node.is("identifier");
+    return !names;
+  });
+  for (Node up = statement.parent(); up && names && !up.is("class_definition"); up = up.parent()) {
+    if (!up.is("for_statement") && !up.is("while_statement")) continue;
+    source::walk(up.field("body"), [&](Node node) {
+      const Node callee = node.is("call") ? node.field("function") : Node{};
+      in_loop = in_loop || (callee.is("attribute") && callee.field("attribute").text() == "backward");
+      return !in_loop;
+    });
+  }
+  return in_loop;
+}
+
 class BesideComparison {
  public:
   BesideComparison(const Followed& executed, const Followed& edited, const Modules& was, const Modules& is, const Idle& idle)
@@ -142,7 +162,7 @@ class BesideComparison {
     const Node definition = definition_of(statement);
     if (is_definition(definition)) return is_new(definition) ? std::nullopt : refuse(statement);
     if (statement.kind().starts_with("import") || statement.is("future_import_statement")) return import(statement);
-    if (!is_visited(statement) || !building_.is_building_statement(statement)) return refuse(statement);
+    if (!is_visited(statement) || holds_in_step(statement) || !building_.is_building_statement(statement)) return refuse(statement);
     bind(statement);
     return std::nullopt;
   }
@@ -162,7 +182,8 @@ class BesideComparison {
       }
       return import(statement);
     }
-    if (!is_visited(statement) || !building_.is_building_statement(statement)) return refuse(statement, true, near);
+    if (!is_visited(statement) || holds_in_step(statement) || !building_.is_building_statement(statement))
+      return refuse(statement, true, near);
     // What it gave a number may still be asked for.
     Why why;
     source::walk(statement, [&](Node node) {

@@ -150,9 +150,13 @@ bool is_cut(Node use) {
 
 Node function_given(Node use) {
   const Node list = use.parent(), call = list.parent();
-  if (!list.is("argument_list") || !call.is("call") || !call.field("function").is("identifier")) return {};
-  const auto found = use.code->names().find(std::string(call.field("function").text()));
-  const bool one = found != use.code->names().end() && found->second.size() == 1;
+  return list.is("argument_list") && call.is("call") ? function_named(call.field("function")) : Node{};
+}
+
+Node function_named(Node name) {
+  if (!name.is("identifier")) return {};
+  const auto found = name.code->names().find(std::string(name.text()));
+  const bool one = found != name.code->names().end() && found->second.size() == 1;
   return one && found->second[0].kind == source::Binding::Kind::function ? found->second[0].node : Node{};
 }
 

@@ -25,6 +25,8 @@ bool bounds_random(Node use);
 bool is_rate_or_factor(Node use);
 // The function of the same file that gets it as an argument; null: there is none.
 Node function_given(Node use);
+// The only function of the same file that has this name; null: there is none.
+Node function_named(Node name);
 // Whether a function of the same file that gets it as an argument uses it as such a size alone, or as such a real number (`real`). `also`:
 // what else a use may be there.
 bool is_followed_in_function(Node use, bool real, const std::function<bool(Node)>& also);

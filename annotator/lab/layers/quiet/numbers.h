@@ -1,0 +1,16 @@
+// Numbers that change no step, wherever a script has them: how many epochs there are, how often it prints, how far gradients are clipped,
+// what a term of the loss counts.
+#pragma once
+
+#include "annotator/lab/layers/python/interpreter.h"
+
+namespace hotlens::layers {
+
+// A loop that goes from step to step, itself or in functions that it calls: whoever edits how often changes none of them. Not one within a
+// step: `for _ in range(critics):`.
+bool goes_over_steps(Node loop);
+
+// The edited text with the executed one's numbers where only such were edited. Lines stay where they are.
+Sources without_quiet_numbers(const Sources& executed, const Sources& edited);
+
+}  // namespace hotlens::layers

@@ -1,0 +1,143 @@
+#include "annotator/lab/layers/quiet/statements.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "annotator/lab/layers/python/wording.h"
+#include "annotator/lab/layers/quiet/numbers.h"
+
+namespace hotlens::layers {
+namespace {
+
+class QuietStatements {
+ public:
+  QuietStatements(const source::Code& code, bool waits) : code_(code), waits_(waits) {}
+
+  // The text with `pass` instead; null: it has none.
+  std::shared_ptr<const source::Code> without() {
+    block(code_.root());
+    if (quiet_.empty()) return nullptr;
+    std::string text = code_.text();
+    for (auto one = quiet_.rbegin(); one != quiet_.rend(); ++one) {
+      const std::string_view was = one->second.text();
+      const auto lines = static_cast<std::size_t>(std::ranges::count(was, '\n'));
+      text.replace(one->first, was.size(), "pass" + std::string(lines, '\n'));
+    }
+    return std::make_shared<source::Code>(code_.path(), std::move(text));
+  }
+
+ private:
+  void block(Node node) {
+    const auto statements = node.children();
+    const std::size_t end = runs_once(node) ? after_last_step(statements) : statements.size();
+    for (std::size_t at = 0; at < statements.size(); ++at) {
+      const Node& one = statements[at];
+      const bool defines = one.is("function_definition") || one.is("class_definition") || one.is("decorated_definition");
+      const bool imports = one.kind().find("import") != std::string_view::npos;
+      if ((at >= end && !defines && !imports) || is_quiet(one)) {
+        quiet_[ts_node_start_byte(one.node)] = one;
+      } else if (!one.is("class_definition") && !one.is("decorated_definition")) {
+        inside(one);
+      }
+    }
+  }
+
+  void inside(Node statement) {
+    for (const Node& part : statement.children()) part.is("block") ? block(part) : inside(part);
+  }
+
+  // The top level, and a function that it calls alone and once: `main()`.
+  bool runs_once(Node block) const {
+    if (block.is("module")) return true;
+    const Node function = block.parent();
+    if (!function.is("function_definition") || !function.parent().is("module")) return false;
+    const std::string_view name = function.field("name").text();
+    int others = 0, calls = 0;
+    source::walk(code_.root(), [&](Node node) {
+      if (!node.is("identifier") || node.text() != name || node.parent().is("function_definition")) return true;
+      const Node call = node.parent();
+      const bool once = call.is("call") && call.field("function").id() == node.id() && !source::enclosing(call, "function_definition") &&
+                        !source::enclosing(call, "for_statement") && !source::enclosing(call, "while_statement");
+      ++(once ? calls : others);
+      return true;
+    });
+    return calls == 1 && others == 0;
+  }
+
+  static std::size_t after_last_step(const std::vector<Node>& statements) {
+    std::size_t end = statements.size();
+    for (std::size_t at = 0; at < statements.size(); ++at) {
+      if (goes_over_steps(statements[at])) end = at + 1;
+    }
+    return end;
+  }
+
+  bool is_quiet(Node statement) const {
+    if (is_silent(statement)) return false;  // nothing already
+    if (statement.is("if_statement")) {
+      const bool otherwise = !statement.children("elif_clause").empty() || !statement.children("else_clause").empty();
+      const auto told = statement.field("consequence").children();
+      return !otherwise && is_cheap(statement.field("condition")) &&
+             std::ranges::all_of(told, [&](const Node& one) { return is_silent(one) || is_quiet(one); });
+    }
+    const Node part = statement.is("expression_statement") ? statement.child() : Node{};
+    if (part.is("call")) return is_quiet_call(part);
+    return part.is("assignment") && part.field("left").is("identifier") && is_time(part.field("right"));
+  }
+
+  // `print(f"{loss.item():.3f}")`, `losses.append(loss.item())`.
+  bool is_quiet_call(Node call) const {
+    const Node callee = call.field("function"), list = call.field("arguments");
+    if (is_told(callee.text())) return is_cheap(list);
+    const bool keeps = callee.is("attribute") && callee.field("attribute").text() == "append" && callee.field("object").is("identifier");
+    const Node given = keeps && list.children().size() == 1 ? list.child() : Node{};
+    const std::string_view what = given.is("call") ? given.field("function").text() : std::string_view();
+    return (what.ends_with(".item") || what == "float") && is_cheap(given);
+  }
+
+  // Numbers, words and what is asked of a tensor without computing with it.
+  bool is_cheap(Node node) const {
+    constexpr std::array<std::string_view, 14> kCheap{"len",  "str", "repr",   "int",         "float", "round",        "type",
+                                                      "size", "dim", "format", "get_last_lr", "time",  "perf_counter", "numel"};
+    if (node.is("call")) {
+      const std::string_view callee = node.field("function").text(), last = callee.substr(callee.rfind('.') + 1);
+      const bool asks = last == "item" || (last == "float" && callee == last);
+      if (!(is_among(kCheap, last) && !(waits_ && asks)) && !(last == "item" && !waits_)) return false;
+    }
+    if (node.is("lambda") || node.is("await") || node.is("named_expression") || node.kind().ends_with("comprehension") ||
+        node.is("generator_expression"))
+      return false;
+    return std::ranges::all_of(node.children(), [&](const Node& one) { return is_cheap(one); });
+  }
+
+  // `start = time.time()`, `took = time.perf_counter() - start`.
+  bool is_time(Node value) const {
+    if (value.is("binary_operator")) return is_time(value.field("left")) && value.field("right").is("identifier");
+    const std::string_view callee = value.is("call") ? value.field("function").text() : std::string_view();
+    return (callee == "time.time" || callee == "time.perf_counter" || callee == "time.monotonic") &&
+           value.field("arguments").children().empty();
+  }
+
+  const source::Code& code_;
+  const bool waits_;
+  std::map<std::uint32_t, Node> quiet_;
+};
+
+}  // namespace
+
+Sources without_quiet_statements(const Sources& text, const Sources& beside, bool waits) {
+  Sources all = text;
+  for (auto& [path, code] : all.files) {
+    const auto other = beside.files.find(path);
+    const bool differs = other != beside.files.end() && other->second != code && !text.packages.contains(path);
+    if (!differs) continue;
+    if (auto without = QuietStatements(*code, waits).without()) code = std::move(without);
+  }
+  return all;
+}
+
+}  // namespace hotlens::layers
