@@ -94,6 +94,8 @@ std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& e
   }
   for (const Site& site : is.sites) {
     if (site.of_model && edit.model) at(site.call);
+  }
+  for (const Site& site : is.sites) {
     if (site.of_model) continue;
     const auto before =
         std::ranges::find_if(was.sites, [&](const Site& one) { return !one.of_model && one.given.name == site.given.name; });
@@ -115,9 +117,12 @@ std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& e
     return std::unexpected(Unclear{.reason = "whether the batch has the default type cannot be told", .at = edit.at});
   if (is.models > 1 && edit.model)
     return std::unexpected(Unclear{.reason = "which of several models this casts is not followed", .at = edit.at});
-  edit.what = edit.model           ? old + " → " + now
-              : edit.given.empty() ? usual_was + " → " + usual_is
-                                   : "`" + edit.given[0].name + "` → " + edit.given[0].dtype;
+  edit.what = "dtype ";
+  if (edit.model || edit.given.empty()) {
+    edit.what += edit.model ? old + " → " + now : usual_was + " → " + usual_is;
+  } else {
+    edit.what += "of `" + edit.given[0].name + "` → " + edit.given[0].dtype;
+  }
   texts.executed = plain(executed, was);
   texts.edited = plain(edited, is);
   return texts;

@@ -19,7 +19,7 @@ struct CastEdit {
   std::optional<std::string> model;     // "bfloat16": of parameters and buffers
   std::optional<std::string> standard;  // the default type, of what factories make
   std::vector<GivenCast> given;
-  std::string what;  // "float32 → bfloat16"
+  std::string what;  // "dtype float32 → bfloat16"
   Line at;           // in the edited text
 };
 

@@ -219,8 +219,8 @@ std::string as_text(const EditedStep& step, bool color) {
   std::string out;
   for (const LayerEdit& edit : step.edits) {
     const std::string more = edit.modules.size() > 1 ? fmt::format(" ×{}", edit.modules.size()) : "";
-    out += fmt::format("{}{}{}{}  {}  {}\n", style.bold, harmless(edit.what), style.off, more, harmless(edit.modules.front()),
-                       harmless(place(edit.at)));
+    const std::string first = edit.modules.empty() ? "" : "  " + harmless(edit.modules.front());
+    out += fmt::format("{}{}{}{}{}  {}\n", style.bold, harmless(edit.what), style.off, more, first, harmless(place(edit.at)));
   }
   if (step.edits.empty() && !step.refused) out += "no layer differs from the text that was recorded\n";
   if (step.refused) {

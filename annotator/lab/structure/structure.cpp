@@ -269,9 +269,20 @@ class Restructuring {
     operators.erase(operators.begin() + at(old.begin), operators.begin() + at(old.end));
     operators.insert(operators.begin() + at(old.begin), kept.begin(), kept.end());
     lab::hand_over(draft_, flow->out, made->out, end);
+    if (gap.named && gap.inserted.empty()) hold_until_return(gap, flow->in, end);
     const bool no_more_in_place = flow->out == flow->in && made->out != flow->in && draft_.listed(flow->in) == nullptr;
     if (no_more_in_place) draft_.made.insert(flow->in);
     return std::nullopt;
+  }
+
+  void hold_until_return(const Gap& gap, TensorId id, std::size_t place) {
+    if (draft_.listed(id) != nullptr) return;
+    auto& operators = draft_.program.operators;
+    const std::size_t end = end_of_call(gap, place == 0 ? 0 : place - 1);
+    for (Operator& op : operators) {
+      if (op.kind == OperatorKind::free) lab::keep_only(op, [&](TensorId one) { return one != id; });
+    }
+    if (end < operators.size()) operators.insert(operators.begin() + at(end), lab::release({id}));
   }
 
   // What a call gives beside its result, and somebody holds although nobody uses it: `out, _ = self.rnn(x)`.

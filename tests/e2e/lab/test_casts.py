@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import ask
 from training import edit, predicted, record, told_as_run
 
 # Batches of a loader, whose loss takes real targets; noise that forward makes; a result that the loop holds over to the next step.
@@ -41,19 +42,19 @@ EDITS = {  # texts that stand there, what stands there then, and how it is told
     "model and batch": (
         ["to(DTYPE)", IN_LOOP],
         ["bfloat16()", "x, y = x.bfloat16(), y.bfloat16()\n        " + IN_LOOP],
-        "float32 → bfloat16",
+        "dtype float32 → bfloat16",
     ),
-    "in the call": (["to(DTYPE)", "model(x)"], ["to(dtype=torch.float64)", "model(x.double())"], "float32 → float64"),
+    "in the call": (["to(DTYPE)", "model(x)"], ["to(dtype=torch.float64)", "model(x.double())"], "dtype float32 → float64"),
     "results": (
         ["to(DTYPE)", IN_LOOP, "(out, y)"],
         ["half()", "x = x.to(torch.float16)\n        " + IN_LOOP, "(out.float(), y)"],
-        "float32 → float16",
+        "dtype float32 → float16",
     ),
-    "results that are held": (["out = model(x)"], ["out = model(x).double()"], "`out` → float64"),
+    "results that are held": (["out = model(x)"], ["out = model(x).double()"], "dtype of `out` → float64"),
     "the default": (
         ["    torch.manual_seed(0)", ".to(DTYPE)"],
         ["    torch.set_default_dtype(torch.float64)\n    torch.manual_seed(0)", ""],
-        "float32 → float64",
+        "dtype float32 → float64",
     ),
     "a layer too": (
         ["DTYPE = torch.float32", "width=48", IN_LOOP],
@@ -82,7 +83,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_another_number_type(recorded: Path, tmp_path: Path, name: str) -> None:
     was, now, told = EDITS[name]
     said = told_as_run(recorded, edit(recorded, TEXT, TEXT, edited(was, now)), tmp_path)
-    assert said == [told] if told else "float32 → float64" in said and len(said) > 1
+    assert said == [told] if told else "dtype float32 → float64" in said and len(said) > 1
 
 
 def test_a_cast_that_changes_no_type_is_no_edit(recorded: Path) -> None:
@@ -109,6 +110,12 @@ def test_what_does_not_fit_or_cannot_be_told(recorded: Path, was: str, now: str,
     answer = predicted(recorded)
     (why,) = answer["misfits"] if misfit else answer["refused"]
     assert reason in why["reason"]
+
+
+def test_people_read_an_edit_that_is_of_no_layer(recorded: Path) -> None:
+    edit(recorded, TEXT, "out = model(x)", "out = model(x).double()")
+    done = ask(recorded, "--edited")
+    assert done.returncode == 0 and done.stdout.startswith("dtype of `out` → float64  train.py:17\n"), done.stdout + done.stderr
 
 
 def test_the_type_of_a_batch_without_its_cast_is_not_guessed(tmp_path: Path) -> None:

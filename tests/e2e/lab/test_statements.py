@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from designs_classifying import SEQUENCES
 from training import LOOP, edit, predicted, record, told_as_run
 
 # Sums, parts, products, functions of several tensors, and one that has another name in torch; one module does not hold what it works on.
@@ -86,6 +87,14 @@ def test_the_value_of_a_layer_with_several_tensors_is_not_guessed(recorded: Path
     edit(recorded, TEXT, "self.out(wide))", "self.out(wide))\n        mixed = F.relu(mixed)")
     (refused,) = predicted(recorded)["refused"]
     assert refused["reason"] == "where this is called in the recorded step cannot be told"
+
+
+def test_a_variable_that_lives_on_holds_what_it_was_given(tmp_path: Path) -> None:
+    """`y` is given something else in a loop, while `x` keeps its tensor until `forward` returns."""
+    text = SEQUENCES.replace("        y = x\n", "        y = F.gelu(x)\n")
+    record(tmp_path, text)
+    now = edit(tmp_path, text, "y = F.gelu(x)", "y = x")
+    assert told_as_run(tmp_path, now, tmp_path / "truth") == ["gelu removed"]
 
 
 # A loop over blocks, one over pairs of a number and a block, and one that calls a function in each round.

@@ -63,6 +63,7 @@ struct Gap {
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes
   bool in_part = false;   // of a method that `forward` calls
+  bool named = false;     // what was called took a variable that lives on until the method returns: `y = F.gelu(x)` is `y = x` now
   bool branches = false;  // what is inserted takes what the module takes, and an operator of the module's own takes the result
   bool is_forward() const { return at.line >= 0; }
 };

@@ -29,7 +29,9 @@ class ForwardComparison {
     while (i < before.size() || j < after.size()) {
       if (i < before.size() && j < after.size() && is_pair(before[i], after[j])) {
         const bool begins = before[i].steps.empty() && !after[j].steps.empty();
+        const std::size_t known = gaps_.size();
         if (!compare(before[i], after[j])) return refused_ ? refused_ : after[j].node;
+        if (gaps_.size() == known + 1 && after[j].steps.empty()) gaps_.back().named = lives_on(after[j], is);
         if (begins && j + 1 < after.size() && !anchor(gaps_.back(), after[j], after[j + 1], is))
           gaps_.back().branches = is_branch(after[j], after[j + 1], is);
         ++i, ++j;
@@ -62,6 +64,18 @@ class ForwardComparison {
     return std::unexpected(Unclear{.reason = source::qualified_name(at.is("function_definition") ? at.field("body") : at) +
                                              " was edited; only plain calls of layers in it are followed",
                                    .at = line_of(at)});
+  }
+
+  // `y = x`, and nothing is given the name `x` after that.
+  static bool lives_on(const Chain& chain, Node function) {
+    bool given = !chain.base.is("identifier") || chain.base.text() == chain.target || chain.target == "return";
+    for_each_name(function.field("body"), chain.base.text(), [&](Node use) {
+      const Node above = use.parent();
+      const bool target =
+          (above.is("assignment") && above.field("left").id() == use.id()) || above.is("pattern_list") || above.is("for_statement");
+      given = given || (target && ts_node_start_byte(use.node) > ts_node_start_byte(chain.node.node));
+    });
+    return !given;
   }
 
   // Whether entries of a list are called once more, or once less.
