@@ -11,14 +11,13 @@ namespace {
 
 // "bfloat16" of `torch.bfloat16`, of `torch.half` "float16"; empty: no floating type.
 std::string dtype_named(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 8> kTypes{{{"torch.bfloat16", "bfloat16"},
+  constexpr std::array<std::pair<std::string_view, const char*>, 7> kTypes{{{"torch.bfloat16", "bfloat16"},
                                                                             {"torch.float16", "float16"},
                                                                             {"torch.half", "float16"},
                                                                             {"torch.float32", "float32"},
                                                                             {"torch.float", "float32"},
                                                                             {"torch.float64", "float64"},
-                                                                            {"torch.double", "float64"},
-                                                                            {"torch.get_default_dtype()", ""}}};
+                                                                            {"torch.double", "float64"}}};
   const auto found = std::ranges::find(kTypes, text, &std::pair<std::string_view, const char*>::first);
   return found == kTypes.end() ? std::string() : found->second;
 }
@@ -59,11 +58,21 @@ std::optional<Cast> cast_of(Node call) {
   return cast.dtype.empty() ? std::nullopt : std::optional(cast);
 }
 
+// Whether it runs whenever its function does.
+bool is_sure(Node node) {
+  for (; node && !node.is("function_definition"); node = node.parent()) {
+    const bool perhaps = node.is("if_statement") || node.is("try_statement") || node.is("conditional_expression") ||
+                         node.is("while_statement") || node.is("lambda");
+    if (perhaps && node.field("condition").text().find("__name__") == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 // `torch.set_default_dtype(torch.float64)`, a statement that runs once.
 std::string standard_of(Node call) {
   const bool sets = call.is("call") && call.field("function").text() == "torch.set_default_dtype";
   const Node statement = call.parent();
-  const bool once = !source::enclosing(call, "for_statement") && !source::enclosing(call, "while_statement");
+  const bool once = is_sure(call) && !source::enclosing(call, "for_statement");
   if (!sets || !statement.is("expression_statement") || !once) return {};
   const auto given = call.field("arguments").children();
   return given.size() == 1 ? dtype_of(given[0]) : std::string();
@@ -75,6 +84,15 @@ Node root_of(Node expression) {
          expression.field("function").field("object").text() != "torch")
     expression = expression.field("function").field("object");
   return expression;
+}
+
+// Whether it has all elements of what methods are called on: `x.view(-1, 8).float()`.
+bool has_all(Node expression) {
+  constexpr std::array<std::string_view, 9> kSame{"to", "float", "half", "double", "bfloat16", "view", "reshape", "flatten", "contiguous"};
+  for (; expression.is("call") && expression.field("function").is("attribute"); expression = expression.field("function").field("object")) {
+    if (std::ranges::find(kSame, expression.field("function").field("attribute").text()) == kSame.end()) return false;
+  }
+  return true;
 }
 
 // The last of calls of methods in a row.
@@ -106,7 +124,7 @@ void add_identifiers(Node call, Uses& to) {
   }
 }
 
-// ScriptNames of a script: of what has parameters, of what is handed to it, of what it gives, and of what the loss gets.
+// Of what has parameters, of what is handed to it, of what it gives, and of what the loss gets.
 struct ScriptNames {
   std::set<std::string> models, results, losses;
   Uses given, lost;
@@ -148,7 +166,8 @@ ScriptNames names_of(const Sources& sources) {
     const Node above = whole_of_chain(call).parent();
     if (calls_model(call, all)) {
       add_identifiers(call, all.given);
-      if (above.is("assignment") && above.field("left").is("identifier")) all.results.emplace(above.field("left").text());
+      const bool whole = has_all(whole_of_chain(call)) && above.is("assignment") && above.field("left").is("identifier");
+      if (whole) all.results.emplace(above.field("left").text());
     } else if (above.is("assignment") && is_among(all.losses, above.field("left"))) {
       add_identifiers(call, all.lost);
     }
@@ -178,16 +197,6 @@ Span part_of(const Cast& cast) {
   return {span_of(*(own - 1)).second, span_of(*own).second};
 }
 
-// Whether it runs whenever its function does.
-bool is_sure(Node node) {
-  for (; node && !node.is("function_definition"); node = node.parent()) {
-    const bool perhaps = node.is("if_statement") || node.is("try_statement") || node.is("conditional_expression") ||
-                         node.is("while_statement") || node.is("lambda");
-    if (perhaps && node.field("condition").text().find("__name__") == std::string_view::npos) return false;
-  }
-  return true;
-}
-
 std::optional<Site> site_of(const Cast& cast, const ScriptNames& names) {
   if (!is_sure(cast.call) || !names.trains.contains(function_around(cast.call))) return std::nullopt;
   Site site{.call = cast.call, .part = part_of(cast)};
@@ -200,7 +209,7 @@ std::optional<Site> site_of(const Cast& cast, const ScriptNames& names) {
   const Node name = in_call ? root : target;
   site.given = {.name = std::string(name.text()), .dtype = cast.dtype, .in_call = in_call};
   const bool result = calls_model(root, names) || (is_among(names.results, root) && !is_among(names.given, root));
-  if (result && (in_call || (is_among(names.results, target) && is_before(cast.call, names.lost, target)))) {
+  if (result && has_all(whole) && (in_call || (is_among(names.results, target) && is_before(cast.call, names.lost, target)))) {
     site.given.of = CastOf::result;
   } else if (in_call ? calls_model(call, names) && root.is("identifier") : is_before(cast.call, names.given, name)) {
     site.given.of = CastOf::input;

@@ -44,7 +44,8 @@ bool is_step(Node call, int depth = 0) {
 bool goes_over_steps(Node loop) {
   const auto steps = [](Node call) { return is_step(call); };
   if (!loop.is("for_statement") || source::enclosing(loop, "class_definition") || !has_call(loop.field("body"), steps)) return false;
-  for (Node around = source::enclosing(loop, "for_statement"); around; around = source::enclosing(around, "for_statement")) {
+  for (Node around = loop.parent(); around; around = around.parent()) {
+    if (!around.is("for_statement")) continue;
     if (has_call(around.field("body"), [&](Node call) { return is_step(call) && !is_within(call, loop); })) return false;
   }
   return true;
@@ -81,16 +82,24 @@ bool bounds_loop(Node use) {
   return goes_over_steps(whole.parent()) && whole.parent().field("right").id() == whole.id();
 }
 
+// `nn.CrossEntropyLoss`, or a name that is imported.
+bool is_of_library(Node callee) {
+  const std::string_view text = callee.text();
+  if (callee.is("attribute")) return text.starts_with("nn.") || text.starts_with("F.") || text.starts_with("torch.");
+  const auto found = callee.code->names().find(std::string(text));
+  return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].kind == source::Binding::Kind::member;
+}
+
 // `clip_grad_norm_(model.parameters(), 1.0)`, `CrossEntropyLoss(label_smoothing=0.1)`.
 bool is_quiet_argument(Node use) {
   const bool named = use.parent().is("keyword_argument");
   const Node list = named ? use.parent().parent() : use.parent(), call = list.parent();
-  if (!list.is("argument_list") || !call.is("call")) return false;
+  if (!list.is("argument_list") || !call.is("call") || !is_of_library(call.field("function"))) return false;
   const std::string_view callee = last_name(call.field("function"));
   const std::string_view name = named ? use.parent().field("name").text() : std::string_view();
   if (callee == "clip_grad_norm_" || callee == "clip_grad_value_")
     return named ? name == "max_norm" || name == "clip_value" : list.children().size() > 1 && list.children()[1].id() == use.id();
-  if (call.field("function").text().find("lr_scheduler") != std::string_view::npos || callee.ends_with("LR")) return true;
+  if (callee.ends_with("LR")) return true;
   constexpr std::array<std::string_view, 4> kOfLosses{"label_smoothing", "margin", "delta", "beta"};
   const bool loss = callee.ends_with("Loss") || callee.ends_with("_loss") || callee.ends_with("cross_entropy");
   return loss && is_among(kOfLosses, name);
