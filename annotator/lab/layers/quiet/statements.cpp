@@ -85,8 +85,34 @@ class QuietStatements {
              std::ranges::all_of(told, [&](const Node& one) { return is_silent(one) || is_quiet(one); });
     }
     const Node part = statement.is("expression_statement") ? statement.child() : Node{};
-    if (part.is("call")) return is_quiet_call(part);
-    return part.is("assignment") && part.field("left").is("identifier") && is_time(part.field("right"));
+    if (part.is("call")) return is_quiet_call(part) || trains_anyway(part);
+    const Node name = part.is("assignment") ? part.field("left") : Node{};
+    return name.is("identifier") && (is_time(part.field("right")) || (counts_weights(part.field("right")) && is_only_told(name)));
+  }
+
+  // `model.train()` where nothing calls `eval()`.
+  bool trains_anyway(Node call) const {
+    const Node callee = call.field("function");
+    return callee.is("attribute") && callee.field("attribute").text() == "train" && callee.field("object").is("identifier") &&
+           call.field("arguments").children().empty() && code_.text().find(".eval(") == std::string::npos;
+  }
+
+  // `sum(p.numel() for p in model.parameters())`.
+  static bool counts_weights(Node value) {
+    const std::string_view text = value.text();
+    return value.is("call") && value.field("function").text() == "sum" && value.field("arguments").is("generator_expression") &&
+           text.find(".numel()") != std::string_view::npos && text.find(".parameters()") != std::string_view::npos;
+  }
+
+  bool is_only_told(Node name) const {
+    bool only = true;
+    source::walk(code_.root(), [&](Node node) {
+      if (!node.is("identifier") || node.text() != name.text() || node.id() == name.id()) return true;
+      const Node call = source::statement_of(node).child();
+      only = only && call.is("call") && is_told(call.field("function").text());
+      return true;
+    });
+    return only;
   }
 
   // `print(f"{loss.item():.3f}")`, `losses.append(loss.item())`.
