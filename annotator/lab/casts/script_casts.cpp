@@ -152,6 +152,13 @@ bool calls_model(Node call, const ScriptNames& names) {
   return call.is("call") && is_among(names.models, call.field("function"));
 }
 
+// The name that is given a call's result, alone or as a term: `loss = criterion(x, y) + 0.1 * other`. Null: none.
+Node sum_of(Node call) {
+  Node above = whole_of_chain(call).parent();
+  while (above.is("binary_operator") || above.is("parenthesized_expression")) above = above.parent();
+  return above.is("assignment") ? above.field("left") : Node{};
+}
+
 ScriptNames names_of(const Sources& sources) {
   ScriptNames all;
   for_each_call(sources, [&](Node call) {
@@ -168,7 +175,7 @@ ScriptNames names_of(const Sources& sources) {
       add_identifiers(call, all.given);
       const bool whole = has_all(whole_of_chain(call)) && above.is("assignment") && above.field("left").is("identifier");
       if (whole) all.results.emplace(above.field("left").text());
-    } else if (above.is("assignment") && is_among(all.losses, above.field("left"))) {
+    } else if (is_among(all.losses, sum_of(call))) {
       add_identifiers(call, all.lost);
     }
   });
@@ -205,11 +212,12 @@ std::optional<Site> site_of(const Cast& cast, const ScriptNames& names) {
   if (site.of_model) return site;
   const Node call = whole.parent().is("argument_list") ? whole.parent().parent() : Node{};
   const bool in_call = !target && call.is("call");
-  if (in_call && !calls_model(call, names) && !is_among(names.losses, name_given(whole_of_chain(call)))) return std::nullopt;
+  if (in_call && !calls_model(call, names) && !is_among(names.losses, sum_of(call))) return std::nullopt;
   const Node name = in_call ? root : target;
   site.given = {.name = std::string(name.text()), .dtype = cast.dtype, .in_call = in_call};
   const bool result = calls_model(root, names) || (is_among(names.results, root) && !is_among(names.given, root));
-  if (result && has_all(whole) && (in_call || (is_among(names.results, target) && is_before(cast.call, names.lost, target)))) {
+  if (result && !has_all(whole)) return std::nullopt;
+  if (result && (in_call || (is_among(names.results, target) && is_before(cast.call, names.lost, target)))) {
     site.given.of = CastOf::result;
   } else if (in_call ? calls_model(call, names) && root.is("identifier") : is_before(cast.call, names.given, name)) {
     site.given.of = CastOf::input;

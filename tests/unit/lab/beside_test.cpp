@@ -157,8 +157,8 @@ TEST_CASE("an edit beside layers that may change the step is refused at its line
       {"        return self.head", "        with torch.no_grad():\n            x = self.body(x)\n        return self.head"},
       {"    def forward", "    @torch.no_grad()\n    def forward"},
       {"    def forward", "    @torch.compile\n    def forward"},
-      {"-1).flatten(1)", "-1).flatten(1).contiguous()"},
-      {"self.heads, -1)", "2 * self.heads, -1)"},
+      {"-1).flatten(1)", "-1).flatten(1)[:, :4]"},
+      {"return x.view", "x = x * 2\n        return x.view"},
       {"    def forward", "    def train(self, mode=True):\n        return super().train(False)\n    def forward"},
       {"class Net(nn.Module)", "class Net(nn.Sequential)"},
   }));

@@ -146,7 +146,8 @@ std::string called(const std::string& was, const std::string& is) {
   };
   const source::Code before = code(was), after = code(is);
   const Holds not_known = [](Node /*condition*/) { return std::optional<bool>(); };
-  const auto gaps = forward_gaps(before.root().children().front(), after.root().children().front(), not_known, not_known);
+  const auto gaps =
+      forward_gaps(before.root().children().front(), after.root().children().front(), Reading{not_known, {}}, Reading{not_known, {}});
   if (!gaps) {
     const bool missing = gaps.error().reason.ends_with("is not imported");
     return "refused: line " + std::to_string(gaps.error().at.line) + (missing ? ", " + gaps.error().reason : "");

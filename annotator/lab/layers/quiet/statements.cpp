@@ -125,19 +125,84 @@ class QuietStatements {
     return (what.ends_with(".item") || what == "float") && is_cheap(given);
   }
 
-  // Numbers, words and what is asked of a tensor without computing with it.
+  // Numbers, words and what is asked of a tensor without computing with it. To tell a tensor itself is to compute.
   bool is_cheap(Node node) const {
-    constexpr std::array<std::string_view, 14> kCheap{"len",  "str", "repr",   "int",         "float", "round",        "type",
-                                                      "size", "dim", "format", "get_last_lr", "time",  "perf_counter", "numel"};
-    if (node.is("call")) {
-      const std::string_view callee = node.field("function").text(), last = callee.substr(callee.rfind('.') + 1);
-      const bool asks = last == "item" || (last == "float" && callee == last);
-      if (!(is_among(kCheap, last) && !(waits_ && asks)) && !(last == "item" && !waits_)) return false;
+    constexpr std::array<std::string_view, 14> kParts{"binary_operator",
+                                                      "unary_operator",
+                                                      "not_operator",
+                                                      "boolean_operator",
+                                                      "comparison_operator",
+                                                      "tuple",
+                                                      "list",
+                                                      "parenthesized_expression",
+                                                      "keyword_argument",
+                                                      "argument_list",
+                                                      "interpolation",
+                                                      "format_specifier",
+                                                      "concatenated_string",
+                                                      "format_expression"};
+    if (node.is("identifier")) return is_number(node);
+    if (node.is("attribute")) return is_known(node);
+    if (node.is("call")) return is_cheap_call(node);
+    if (node.is("keyword_argument")) return is_cheap(node.field("value"));
+    if (node.children().empty()) return true;
+    const bool parts = is_among(kParts, node.kind()) || node.is("string");
+    return parts && std::ranges::all_of(node.children(), [&](const Node& one) { return is_cheap(one); });
+  }
+
+  // `x.shape`, `args.lr`.
+  static bool is_known(Node attribute) {
+    constexpr std::array<std::string_view, 3> kOfTensors{"shape", "dtype", "device"};
+    constexpr std::array<std::string_view, 5> kArguments{"args", "opt", "cfg", "config", "options"};
+    return attribute.field("object").is("identifier") &&
+           (is_among(kOfTensors, attribute.field("attribute").text()) || is_among(kArguments, attribute.field("object").text()));
+  }
+
+  bool is_cheap_call(Node call) const {
+    constexpr std::array<std::string_view, 6> kMethods{"size", "dim", "numel", "get_last_lr", "time", "perf_counter"};
+    constexpr std::array<std::string_view, 5> kFunctions{"str", "repr", "round", "int", "format"};
+    const Node callee = call.field("function"), list = call.field("arguments");
+    if (callee.is("attribute")) {
+      const std::string_view last = callee.field("attribute").text();
+      const Node object = callee.field("object");
+      if (last == "item") return !waits_ && (object.is("identifier") || object.is("attribute") || object.is("subscript"));
+      return (is_among(kMethods, last) || (last == "format" && object.is("string"))) && is_cheap(list);
     }
-    if (node.is("lambda") || node.is("await") || node.is("named_expression") || node.kind().ends_with("comprehension") ||
-        node.is("generator_expression"))
-      return false;
-    return std::ranges::all_of(node.children(), [&](const Node& one) { return is_cheap(one); });
+    if (callee.text() == "len" || callee.text() == "type") return list.children().size() == 1 && list.child().is("identifier");
+    if (callee.text() == "float") return !waits_ && list.children().size() == 1 && list.child().is("identifier");
+    return is_among(kFunctions, callee.text()) && is_cheap(list);
+  }
+
+  // Whether the file gives the name numbers alone: those of a loop, literal ones, and what is asked of a tensor.
+  bool is_number(Node name) const {
+    bool only = true, some = false;
+    source::walk(code_.root(), [&](Node node) {
+      if (!node.is("identifier") || node.text() != name.text()) return true;
+      const Node above = node.parent();
+      const bool first = above.is("pattern_list") && above.child().id() == node.id();
+      const Node loop = first ? above.parent() : above;
+      const bool counts = loop.is("for_statement") && loop.field("left").id() == (first ? above.id() : node.id());
+      const bool given = above.is("assignment") && above.field("left").id() == node.id();
+      const bool defaults = above.kind().ends_with("default_parameter") && above.field("name").id() == node.id();
+      const bool other = above.is("parameters") || above.is("pattern_list") || above.is("typed_parameter");
+      if (counts) {
+        const std::string_view of = loop.field("right").field("function").text();
+        only = only && (first ? of == "enumerate" : of == "range" || of == "tqdm" || of == "trange");
+      } else if (given || defaults) {
+        only = only && is_plain_number(above.field(given ? "right" : "value"));
+      } else if (other) {
+        only = false;
+      }
+      some = some || counts || given || defaults;
+      return true;
+    });
+    return only && some;
+  }
+
+  bool is_plain_number(Node value) const {
+    if (value.is("integer") || value.is("float") || value.is("true") || value.is("false") || value.is("string")) return true;
+    const std::string_view callee = value.is("call") ? value.field("function").text() : std::string_view();
+    return is_time(value) || callee == "len" || (!waits_ && callee.ends_with(".item"));
   }
 
   // `start = time.time()`, `took = time.perf_counter() - start`.

@@ -1,0 +1,116 @@
+#include "annotator/lab/casts/casts.h"
+#include "annotator/lab/layers/quiet/numbers.h"
+#include "annotator/lab/layers/quiet/statements.h"
+#include "tests/unit/catch.h"
+
+using namespace hotlens;
+using namespace hotlens::layers;
+
+namespace {
+
+const std::string kScript = R"(
+import torch
+from torch import nn
+from torch.nn import functional as F
+EPOCHS = 2
+class Net(nn.Module):
+    pass
+def train(model, optimizer, loader):
+    for x, y in loader:
+        out = model(x)
+        loss = F.mse_loss(out, y) + 0.5 * out.mean()
+        loss.backward()
+        optimizer.step()
+def main():
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(EPOCHS):
+        train(model, optimizer, loader)
+    print("done")
+main()
+)";
+
+Sources script(const std::string& text) {
+  Sources made{.files = {}, .script = "/p/train.py", .argv = {}};
+  made.files["/p/train.py"] = std::make_shared<source::Code>("/p/train.py", text);
+  return made;
+}
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+std::string text_of(const Sources& sources) {
+  return sources.files.at("/p/train.py")->text();
+}
+
+std::optional<PlainTexts> casts(const std::string& was, const std::string& is) {
+  auto texts = without_casts(script(was), script(is));
+  REQUIRE(texts.has_value());
+  return *texts;
+}
+
+std::string heard(const std::string& was, const std::string& is, bool waits = false) {
+  const Sources executed = script(was), edited = script(is);
+  return text_of(
+      without_quiet_numbers(without_quiet_statements(executed, edited, waits), without_quiet_statements(edited, executed, waits)));
+}
+
+}  // namespace
+
+TEST_CASE("casts of the model and of batches are taken out of a text") {
+  const std::string is =
+      with(with(kScript, "Net()\n", "Net().to(device, torch.half)\n"), "        out", "        x, y = x.half(), y\n        out");
+  const auto found = casts(kScript, is);
+  REQUIRE(found);
+  CHECK(found->edit.what == "dtype float32 → float16");
+  CHECK(found->edit.model == "float16");
+  REQUIRE(found->edit.given.size() == 1);
+  CHECK((found->edit.given[0].name == "x" && found->edit.given[0].of == CastOf::input && !found->edit.given[0].in_call));
+  CHECK(text_of(found->edited) == with(with(kScript, "Net()\n", "Net().to(device)\n"), "        out", "        pass\n        out"));
+  CHECK(found->edit.at.line == 15);
+}
+
+TEST_CASE("a cast is of what gets it") {
+  CHECK(casts(kScript, with(kScript, "model(x)", "model(x.double())"))->edit.given[0].in_call);
+  CHECK(casts(kScript, with(kScript, "(out, y)", "(out, y.double())"))->edit.given[0].of == CastOf::target);
+  CHECK(casts(kScript, with(kScript, "(out, y)", "(out.double(), y)"))->edit.given[0].of == CastOf::result);
+  CHECK(casts(kScript, with(kScript, "model(x)", "model(x).double()"))->edit.given[0].of == CastOf::result);
+}
+
+TEST_CASE("a cast in a branch, of another value or after its use is a statement like others") {
+  CHECK(!casts(kScript, with(kScript, "    optimizer = ", "    if half:\n        model.half()\n    optimizer = ")));
+  CHECK(!casts(kScript, with(kScript, "        loss.backward()", "        x = x.half()\n        loss.backward()")));
+  CHECK(!casts(kScript, with(kScript, "        loss.backward()", "        kept = loss.half()\n        loss.backward()")));
+  CHECK(!casts(kScript, with(kScript, "model(x)", "model(x).argmax(-1).double()")));
+}
+
+TEST_CASE("which of several models is cast is not guessed") {
+  const std::string two = with(kScript, "    for epoch", "    other = torch.optim.SGD(judge.parameters(), lr=0.1)\n    for epoch");
+  const auto found = without_casts(script(two), script(with(two, "Net()\n", "Net().half()\n")));
+  REQUIRE(!found.has_value());
+  CHECK(found.error().reason == "which of several models this casts is not followed");
+}
+
+TEST_CASE("numbers that change no step are those of the executed text") {
+  CHECK(heard(kScript, with(kScript, "EPOCHS = 2", "EPOCHS = 7")) + "\n" == heard(kScript, kScript + "\n"));
+  const std::string said = heard(with(kScript, "0.5 *", "0.25 *"), with(kScript, "lr=0.1", "lr=0.2"));
+  CHECK(said.find("0.25 *") != std::string::npos);
+  CHECK(said.find("lr=0.2") != std::string::npos);
+}
+
+TEST_CASE("what a script does after its last step, and what it tells, is left out") {
+  const std::string plain = heard(kScript, kScript + "\n");
+  CHECK(plain.find("print") == std::string::npos);
+  CHECK(heard(kScript, with(kScript, "print(\"done\")", "torch.save(model, 'net.pt')")) + "\n" == plain);
+  const std::string loud = with(kScript, "        optimizer.step()", "        optimizer.step()\n        print(loss.item())");
+  CHECK(heard(kScript, loud).find("loss.item()") == std::string::npos);
+  CHECK(heard(kScript, loud, true).find("loss.item()") != std::string::npos);
+}
+
+TEST_CASE("a loop within a step is none that goes over steps") {
+  const std::string critics =
+      with(kScript, "        loss.backward()", "        for turn in range(3):\n            judge.step()\n        loss.backward()");
+  CHECK(heard(critics, with(critics, "range(3)", "range(4)")).find("range(4)") != std::string::npos);
+}
