@@ -68,7 +68,8 @@ class ForwardComparison {
 
   // `y = x`, and nothing is given the name `x` after that.
   static bool lives_on(const Chain& chain, Node function) {
-    bool given = !chain.base.is("identifier") || chain.base.text() == chain.target || chain.target == "return";
+    bool given = function.field("name").text() != "forward" || !chain.base.is("identifier") || chain.base.text() == chain.target ||
+                 chain.target == "return";
     for_each_name(function.field("body"), chain.base.text(), [&](Node use) {
       const Node above = use.parent();
       const bool target =
