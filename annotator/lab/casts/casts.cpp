@@ -72,6 +72,26 @@ Sources plain(const Sources& sources, const ScriptCasts& reading) {
   return all;
 }
 
+// Whether lines that differ may be about types: who types something else waits for no reading of all files.
+bool may_cast(const Sources& executed, const Sources& edited) {
+  constexpr std::array<std::string_view, 5> kWords{".to(", "half", "float", "double", "dtype"};
+  return std::ranges::any_of(edited.files, [&](const auto& file) {
+    const auto found = executed.files.find(file.first);
+    if (found == executed.files.end() || found->second == file.second || edited.packages.contains(file.first)) return false;
+    const std::string_view was = found->second->text(), is = file.second->text();
+    const auto [one, other] = std::ranges::mismatch(was, is);
+    const std::string_view alike = was.substr(0, static_cast<std::size_t>(one - was.begin()));
+    const std::size_t line = alike.rfind('\n') == std::string_view::npos ? 0 : alike.rfind('\n');
+    std::size_t same = 0;
+    while (same < std::min(was.size(), is.size()) - line && was[was.size() - 1 - same] == is[is.size() - 1 - same]) ++same;
+    while (same > 0 && was[was.size() - same] != '\n') --same;
+    return std::ranges::any_of(kWords, [&](std::string_view word) {
+      return was.substr(line, was.size() - line - same).find(word) != std::string_view::npos ||
+             is.substr(line, is.size() - line - same).find(word) != std::string_view::npos;
+    });
+  });
+}
+
 Unclear unclear(const Site& site, std::string reason) {
   return {.reason = std::move(reason), .at = line_of(site.call)};
 }
@@ -79,6 +99,7 @@ Unclear unclear(const Site& site, std::string reason) {
 }  // namespace
 
 std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& executed, const Sources& edited) {
+  if (!may_cast(executed, edited)) return std::nullopt;
   const ScriptCasts was = casts_in(executed), is = casts_in(edited);
   PlainTexts texts;
   CastEdit& edit = texts.edit;

@@ -33,7 +33,8 @@ class QuietStatements {
  private:
   void block(Node node) {
     const auto statements = node.children();
-    const std::size_t end = runs_once(node) ? after_last_step(statements) : statements.size();
+    std::size_t end = after_last_step(statements);
+    if (end < statements.size() && !runs_once(node)) end = statements.size();
     for (std::size_t at = 0; at < statements.size(); ++at) {
       const Node& one = statements[at];
       const bool defines = one.is("function_definition") || one.is("class_definition") || one.is("decorated_definition");
@@ -76,7 +77,7 @@ class QuietStatements {
     return end;
   }
 
-  bool is_quiet(Node statement) const {
+  bool is_quiet(Node statement) {
     if (is_silent(statement)) return false;  // nothing already
     if (statement.is("if_statement")) {
       const bool otherwise = !statement.children("elif_clause").empty() || !statement.children("else_clause").empty();
@@ -116,7 +117,7 @@ class QuietStatements {
   }
 
   // `print(f"{loss.item():.3f}")`, `losses.append(loss.item())`.
-  bool is_quiet_call(Node call) const {
+  bool is_quiet_call(Node call) {
     const Node callee = call.field("function"), list = call.field("arguments");
     if (is_told(callee.text())) return is_cheap(list);
     const bool keeps = callee.is("attribute") && callee.field("attribute").text() == "append" && callee.field("object").is("identifier");
@@ -126,7 +127,7 @@ class QuietStatements {
   }
 
   // Numbers, words and what is asked of a tensor without computing with it. To tell a tensor itself is to compute.
-  bool is_cheap(Node node) const {
+  bool is_cheap(Node node) {
     constexpr std::array<std::string_view, 14> kParts{"binary_operator",
                                                       "unary_operator",
                                                       "not_operator",
@@ -158,7 +159,7 @@ class QuietStatements {
            (is_among(kOfTensors, attribute.field("attribute").text()) || is_among(kArguments, attribute.field("object").text()));
   }
 
-  bool is_cheap_call(Node call) const {
+  bool is_cheap_call(Node call) {
     constexpr std::array<std::string_view, 6> kMethods{"size", "dim", "numel", "get_last_lr", "time", "perf_counter"};
     constexpr std::array<std::string_view, 5> kFunctions{"str", "repr", "round", "int", "format"};
     const Node callee = call.field("function"), list = call.field("arguments");
@@ -174,7 +175,13 @@ class QuietStatements {
   }
 
   // Whether the file gives the name numbers alone: those of a loop, literal ones, and what is asked of a tensor.
-  bool is_number(Node name) const {
+  bool is_number(Node name) {
+    const auto [known, is_new] = numbers_.try_emplace(std::string(name.text()), false);
+    if (is_new) known->second = has_numbers_alone(name);
+    return known->second;
+  }
+
+  bool has_numbers_alone(Node name) const {
     bool only = true, some = false;
     source::walk(code_.root(), [&](Node node) {
       if (!node.is("identifier") || node.text() != name.text()) return true;
@@ -216,6 +223,7 @@ class QuietStatements {
   const source::Code& code_;
   const bool waits_;
   std::map<std::uint32_t, Node> quiet_;
+  std::map<std::string, bool> numbers_;  // names, and whether each is one
 };
 
 }  // namespace
