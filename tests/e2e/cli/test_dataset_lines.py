@@ -81,8 +81,8 @@ class Rows(Dataset):
         return 400
 
     def __getitem__(self, index):
-        label = slow(4000) % 4
-        other = slow(1000) % 4
+        label = slow(16000) % 4
+        other = slow(4000) % 4
         return torch.full((32,), float(other)), label
 
 
@@ -105,7 +105,7 @@ def test_what_a_dataset_calls_is_inside_its_line_also_in_plain_python(hotlens: R
     (tmp_path / "train.py").write_text(NESTED)
     for attempt in range(ATTEMPTS):
         found = hints(hotlens, tmp_path, NESTED)
-        label, other = found["label = slow(4000) % 4"][0], found["other = slow(1000) % 4"][0]
+        label, other = found["label = slow(16000) % 4"][0], found["other = slow(4000) % 4"][0]
         inside = found["return sum(number * number for number in range(count))"][0]
         if 2.5 < label / other < 6 and abs(inside - label - other) < 0.1 * inside:
             break
