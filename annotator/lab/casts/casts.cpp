@@ -27,47 +27,35 @@ bool reads_data(const Sources& sources) {
   });
 }
 
-// Without spans of the text; statements that then say nothing are `pass`. Lines stay where they are.
-std::shared_ptr<const source::Code> without(const source::Code& code, const ScriptCasts& reading) {
-  std::map<Span, std::string> edits;
-  std::map<Span, Node> statements;
-  const auto lines = [](std::string_view text) { return std::string(static_cast<std::size_t>(std::ranges::count(text, '\n')), '\n'); };
-  for (const Node& statement : reading.statements) {
-    if (statement.code == &code) edits[span_of(statement)] = "pass" + lines(statement.text());
+// Statements that then say nothing are `pass`.
+std::shared_ptr<const source::Code> without(const source::Code& code, const ScriptCasts& casts) {
+  std::map<Span, std::string> spans;
+  for (const Node& statement : casts.statements) {
+    if (statement.code == &code) spans[span_of(statement)] = passed(statement);
   }
-  for (const Site& site : reading.sites) {
-    if (site.call.code != &code) continue;
-    const Span span = site.part;
-    edits[span] = lines(std::string_view(code.text()).substr(span.first, span.second - span.first));
-    const Node statement = source::statement_of(site.call);
-    statements[span_of(statement)] = statement;
+  for (const Site& site : casts.sites) {
+    const auto [begin, end] = site.part;
+    if (site.call.code == &code) spans[site.part] = line_ends(std::string_view(code.text()).substr(begin, end - begin));
   }
-  std::string text = code.text();
-  for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)
-    text.replace(edit->first.first, edit->first.second - edit->first.first, edit->second);
-  auto plain = std::make_shared<source::Code>(code.path(), std::move(text));
+  const auto bare = replaced(code, spans);
   // `x = x`, and `model` alone.
   std::map<Span, std::string> silent;
-  source::walk(plain->root(), [&](Node node) {
+  source::walk(bare->root(), [&](Node node) {
     const Node one = node.is("expression_statement") ? node.child() : Node{};
     const bool nothing = one.is("identifier") || (one.is("assignment") && one.field("left").text() == one.field("right").text());
-    if (nothing) silent[span_of(node)] = "pass";
+    if (nothing) silent[span_of(node)] = passed(node);
     return true;
   });
-  if (silent.empty()) return plain;
-  text = plain->text();
-  for (auto edit = silent.rbegin(); edit != silent.rend(); ++edit)
-    text.replace(edit->first.first, edit->first.second - edit->first.first, edit->second);
-  return std::make_shared<source::Code>(code.path(), std::move(text));
+  return silent.empty() ? bare : replaced(*bare, silent);
 }
 
-Sources plain(const Sources& sources, const ScriptCasts& reading) {
+Sources plain(const Sources& sources, const ScriptCasts& casts) {
   Sources all = sources;
   std::set<const source::Code*> own;
-  for (const Site& site : reading.sites) own.insert(site.call.code);
-  for (const Node& statement : reading.statements) own.insert(statement.code);
+  for (const Site& site : casts.sites) own.insert(site.call.code);
+  for (const Node& statement : casts.statements) own.insert(statement.code);
   for (auto& [path, code] : all.files) {
-    if (own.contains(code.get())) code = without(*code, reading);
+    if (own.contains(code.get())) code = without(*code, casts);
   }
   return all;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "annotator/lab/structure/draft.h"
 #include "annotator/lab/structure/handover.h"
@@ -38,24 +39,18 @@ void set_dtype(Tensor& tensor, const std::string& dtype) {
 
 // Memory of its own that holds its elements alone; false: how much that is depends on the batch size in a way that is not followed.
 bool make_dense(Tensor& tensor) {
-  Whole bytes{.offset = width_of(tensor.dtype)};
-  bool densely = tensor.offset == Whole{};
-  for (std::size_t at = tensor.shape.size(); at-- > 0;) {
-    const Whole& size = tensor.shape[at];
-    if (size.denominator != 1 || (size.numerator != 0 && bytes.numerator != 0)) return false;
-    densely = densely && tensor.stride[at] ==
-                             Whole{.offset = bytes.offset / width_of(tensor.dtype), .numerator = bytes.numerator / width_of(tensor.dtype)};
-    bytes = {.offset = bytes.offset * size.offset, .numerator = bytes.numerator * size.offset + bytes.offset * size.numerator};
-  }
-  if (densely && tensor.storage_bytes == bytes) return true;
   Whole step{.offset = 1};
+  std::vector<Whole> strides(tensor.shape.size());
   for (std::size_t at = tensor.shape.size(); at-- > 0;) {
     const Whole& size = tensor.shape[at];
-    tensor.stride[at] = step;
+    if (size.denominator != 1 || (size.numerator != 0 && step.numerator != 0)) return false;
+    strides[at] = step;
     step = {.offset = step.offset * size.offset, .numerator = step.numerator * size.offset + step.offset * size.numerator};
   }
+  const std::int64_t width = width_of(tensor.dtype);
+  tensor.stride = std::move(strides);
   tensor.offset = {};
-  tensor.storage_bytes = bytes;
+  tensor.storage_bytes = {.offset = step.offset * width, .numerator = step.numerator * width};
   return true;
 }
 

@@ -131,7 +131,7 @@ struct ScriptNames {
   std::set<const void*> trains;  // functions that ask for parameters, or call the model for a loss; null: the top level
 };
 
-const void* function_around(Node node) {
+const void* function_of(Node node) {
   return source::enclosing(node, "function_definition").id();
 }
 
@@ -143,8 +143,7 @@ bool is_among(const auto& all, Node name) {
 bool is_before(Node call, const Uses& uses, Node name) {
   const auto found = uses.find(std::string(name.text()));
   return name.is("identifier") && found != uses.end() && std::ranges::all_of(found->second, [&](Node use) {
-           const bool same = source::enclosing(use, "function_definition").id() == source::enclosing(call, "function_definition").id();
-           return use.code == call.code && same && span_of(use).first > span_of(call).first;
+           return use.code == call.code && function_of(use) == function_of(call) && span_of(use).first > span_of(call).first;
          });
 }
 
@@ -167,7 +166,7 @@ ScriptNames names_of(const Sources& sources) {
     const bool asks = callee.field("attribute").text() == "parameters", goes_back = callee.field("attribute").text() == "backward";
     if (asks) all.models.emplace(object.text());
     if (goes_back) all.losses.emplace(object.text());
-    if (asks || goes_back) all.trains.insert(function_around(call));
+    if (asks || goes_back) all.trains.insert(function_of(call));
   });
   for_each_call(sources, [&](Node call) {
     const Node above = whole_of_chain(call).parent();
@@ -205,7 +204,7 @@ Span part_of(const Cast& cast) {
 }
 
 std::optional<Site> site_of(const Cast& cast, const ScriptNames& names) {
-  if (!is_sure(cast.call) || !names.trains.contains(function_around(cast.call))) return std::nullopt;
+  if (!is_sure(cast.call) || !names.trains.contains(function_of(cast.call))) return std::nullopt;
   Site site{.call = cast.call, .part = part_of(cast)};
   const Node whole = whole_of_chain(cast.call), target = name_given(whole), root = root_of(cast.of);
   site.of_model = is_among(names.models, target) || (is_among(names.models, root) && (!target || target.text() == root.text()));
@@ -242,10 +241,6 @@ bool makes_before(const Sources& sources, const ScriptNames& names, Node stateme
 }
 
 }  // namespace
-
-Span span_of(Node node) {
-  return {ts_node_start_byte(node.node), ts_node_end_byte(node.node)};
-}
 
 ScriptCasts casts_in(const Sources& sources) {
   ScriptCasts all;

@@ -6,15 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/python/spans.h"
 
 namespace hotlens::layers {
-
-using Span = std::pair<std::uint32_t, std::uint32_t>;  // bytes of a text
-Span span_of(Node node);
 
 // Of a tensor that the loop hands to the model, or to the loss alone, and of what the model gives.
 enum class CastOf : std::uint8_t { input, target, result };

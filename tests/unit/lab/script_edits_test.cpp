@@ -109,6 +109,20 @@ TEST_CASE("what a script does after its last step, and what it tells, is left ou
   CHECK(heard(kScript, loud, true).find("loss.item()") != std::string::npos);
 }
 
+TEST_CASE("what may take steps itself is not after the last one") {
+  for (const char* later : {"while more():\n        train(model, optimizer, loader)", "trainer.fit(model)", "trainer.train()"}) {
+    const std::string text = with(kScript, "print(\"done\")", "torch.save(model, 'net.pt')\n    " + std::string(later));
+    CHECK(heard(kScript, text).find("torch.save") != std::string::npos);
+  }
+}
+
+TEST_CASE("a mode is what it is where something evaluates") {
+  const std::string sets = with(kScript, "    optimizer =", "    model.train()\n    optimizer =");
+  CHECK(heard(kScript, sets).find("model.train()") == std::string::npos);
+  CHECK(heard(kScript, sets + "def check(model):\n    model.eval()\n").find("model.train()") != std::string::npos);
+  CHECK(heard(kScript, with(sets, "model.train()", "trainer.train()")).find("trainer.train()") != std::string::npos);
+}
+
 TEST_CASE("a loop within a step is none that goes over steps") {
   const std::string critics =
       with(kScript, "        loss.backward()", "        for turn in range(3):\n            judge.step()\n        loss.backward()");

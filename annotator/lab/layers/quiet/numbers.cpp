@@ -12,6 +12,7 @@
 #include "annotator/lab/layers/effects/number_uses.h"
 #include "annotator/lab/layers/effects/statement_pairs.h"
 #include "annotator/lab/layers/match/methods.h"
+#include "annotator/lab/layers/python/spans.h"
 #include "annotator/lab/layers/python/wording.h"
 
 namespace hotlens::layers {
@@ -49,6 +50,17 @@ bool goes_over_steps(Node loop) {
     if (has_call(around.field("body"), [&](Node call) { return is_step(call) && !is_within(call, loop); })) return false;
   }
   return true;
+}
+
+bool may_take_steps(Node statement) {
+  const bool defines = statement.is("function_definition") || statement.is("class_definition") || statement.is("decorated_definition");
+  return !defines && has_call(statement, [](Node call) {
+    const Node callee = call.field("function");
+    const std::string_view name = last_name(callee);
+    const auto steps = [](Node function) { return has_call(function.field("body"), [](Node inner) { return is_step(inner); }); };
+    const bool method = callee.is("attribute") && std::ranges::any_of(call.code->functions_named(name), steps);
+    return is_step(call) || method || name == "fit" || (callee.is("attribute") && name == "train");
+  });
 }
 
 namespace {
@@ -202,7 +214,7 @@ class Restoration {
  public:
   Restoration(const Sources& executed, const Sources& edited) : was_(executed), is_(edited) {}
 
-  std::map<std::uint32_t, std::pair<Node, Node>> run(Node was, Node is) {
+  std::map<Span, std::string> run(Node was, Node is) {
     found_.clear();
     compare(was, is);
     return found_;
@@ -214,7 +226,7 @@ class Restoration {
     const auto number = [](Node node) { return node.is("integer") || node.is("float"); };
     if (number(was) && number(is)) {
       const bool zero = literal_number(was) == 0 || literal_number(is) == 0;
-      if (!zero && was_.is_quiet(was) && is_.is_quiet(is)) found_[ts_node_start_byte(is.node)] = {was, is};
+      if (!zero && was_.is_quiet(was) && is_.is_quiet(is)) found_[span_of(is)] = was.text();
       return;
     }
     const auto old = was.children(), now = is.children();
@@ -237,7 +249,7 @@ class Restoration {
   }
 
   Quiet was_, is_;
-  std::map<std::uint32_t, std::pair<Node, Node>> found_;  // numbers of both texts, by their place in the edited one
+  std::map<Span, std::string> found_;  // numbers of the executed text, by their place in the edited one
 };
 
 }  // namespace
@@ -250,12 +262,8 @@ Sources without_quiet_numbers(const Sources& executed, const Sources& edited) {
     if (was == executed.files.end() || was->second == code || edited.packages.contains(path)) continue;
     const auto numbers = restoration.run(was->second->root(), code->root());
     if (numbers.empty()) continue;
-    std::string text = code->text();
-    for (auto one = numbers.rbegin(); one != numbers.rend(); ++one) {
-      const auto& [old, now] = one->second;
-      text.replace(one->first, now.text().size(), old.text());
-    }
-    code = text == was->second->text() ? was->second : std::make_shared<source::Code>(path, std::move(text));
+    code = replaced(*code, numbers);
+    if (code->text() == was->second->text()) code = was->second;
   }
   return all;
 }

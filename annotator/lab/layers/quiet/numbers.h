@@ -10,6 +10,10 @@ namespace hotlens::layers {
 // step: `for _ in range(critics):`.
 bool goes_over_steps(Node loop);
 
+// Whether a statement may take steps when it runs: a loop that does, a call of a function or a method of the file that does,
+// `trainer.fit()`.
+bool may_take_steps(Node statement);
+
 // The edited text with the executed one's numbers where only such were edited. Lines stay where they are.
 Sources without_quiet_numbers(const Sources& executed, const Sources& edited);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "annotator/lab/layers/python/spans.h"
 #include "annotator/lab/layers/python/wording.h"
 #include "annotator/lab/layers/quiet/numbers.h"
 
@@ -15,19 +16,12 @@ namespace {
 
 class QuietStatements {
  public:
-  QuietStatements(const source::Code& code, bool waits) : code_(code), waits_(waits) {}
+  QuietStatements(const source::Code& code, bool waits, bool evaluates) : code_(code), waits_(waits), evaluates_(evaluates) {}
 
   // The text with `pass` instead; null: it has none.
   std::shared_ptr<const source::Code> without() {
     block(code_.root());
-    if (quiet_.empty()) return nullptr;
-    std::string text = code_.text();
-    for (auto one = quiet_.rbegin(); one != quiet_.rend(); ++one) {
-      const std::string_view was = one->second.text();
-      const auto lines = static_cast<std::size_t>(std::ranges::count(was, '\n'));
-      text.replace(one->first, was.size(), "pass" + std::string(lines, '\n'));
-    }
-    return std::make_shared<source::Code>(code_.path(), std::move(text));
+    return quiet_.empty() ? nullptr : replaced(code_, quiet_);
   }
 
  private:
@@ -40,7 +34,7 @@ class QuietStatements {
       const bool defines = one.is("function_definition") || one.is("class_definition") || one.is("decorated_definition");
       const bool imports = one.kind().find("import") != std::string_view::npos;
       if ((at >= end && !defines && !imports) || is_quiet(one)) {
-        quiet_[ts_node_start_byte(one.node)] = one;
+        quiet_[span_of(one)] = passed(one);
       } else if (!one.is("class_definition") && !one.is("decorated_definition")) {
         inside(one);
       }
@@ -69,10 +63,12 @@ class QuietStatements {
     return calls == 1 && others == 0;
   }
 
+  // Behind the last loop of steps, and whatever else may take some: `while True:`, `trainer.fit()`.
   static std::size_t after_last_step(const std::vector<Node>& statements) {
-    std::size_t end = statements.size();
-    for (std::size_t at = 0; at < statements.size(); ++at) {
-      if (goes_over_steps(statements[at])) end = at + 1;
+    const auto last = std::find_if(statements.rbegin(), statements.rend(), goes_over_steps);
+    std::size_t end = last == statements.rend() ? statements.size() : static_cast<std::size_t>(statements.rend() - last);
+    for (std::size_t at = end; at < statements.size(); ++at) {
+      if (may_take_steps(statements[at])) end = at + 1;
     }
     return end;
   }
@@ -91,11 +87,12 @@ class QuietStatements {
     return name.is("identifier") && (is_time(part.field("right")) || (counts_weights(part.field("right")) && is_only_told(name)));
   }
 
-  // `model.train()` where nothing calls `eval()`.
+  // `model.train()` where nothing of the project calls `eval()`.
   bool trains_anyway(Node call) const {
     const Node callee = call.field("function");
-    return callee.is("attribute") && callee.field("attribute").text() == "train" && callee.field("object").is("identifier") &&
-           call.field("arguments").children().empty() && code_.text().find(".eval(") == std::string::npos;
+    const bool model = code_.text().find(std::string(callee.field("object").text()) + ".parameters()") != std::string::npos;
+    return callee.is("attribute") && callee.field("attribute").text() == "train" && callee.field("object").is("identifier") && model &&
+           call.field("arguments").children().empty() && !evaluates_;
   }
 
   // `sum(p.numel() for p in model.parameters())`.
@@ -221,8 +218,8 @@ class QuietStatements {
   }
 
   const source::Code& code_;
-  const bool waits_;
-  std::map<std::uint32_t, Node> quiet_;
+  const bool waits_, evaluates_;
+  std::map<Span, std::string> quiet_;
   std::map<std::string, bool> numbers_;  // names, and whether each is one
 };
 
@@ -230,11 +227,14 @@ class QuietStatements {
 
 Sources without_quiet_statements(const Sources& text, const Sources& beside, bool waits) {
   Sources all = text;
+  const bool evaluates = std::ranges::any_of(text.files, [&](const auto& file) {
+    return !text.packages.contains(file.first) && file.second->text().find(".eval(") != std::string::npos;
+  });
   for (auto& [path, code] : all.files) {
     const auto other = beside.files.find(path);
     const bool differs = other != beside.files.end() && other->second != code && !text.packages.contains(path);
     if (!differs) continue;
-    if (auto without = QuietStatements(*code, waits).without()) code = std::move(without);
+    if (auto without = QuietStatements(*code, waits, evaluates).without()) code = std::move(without);
   }
   return all;
 }
