@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "annotator/common/file.h"
-#include "annotator/lab/casts/casts.h"
-#include "annotator/lab/casts/retype.h"
 #include "annotator/lab/edited/rewrite.h"
 #include "annotator/lab/layers/effects/other_edits.h"
-#include "annotator/lab/layers/quiet/numbers.h"
-#include "annotator/lab/layers/quiet/statements.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
+#include "server/lab/beside_layers.h"
 #include "server/lab/build.h"
 #include "server/lab/edit_trial.h"
 #include "server/lab/known_edit.h"
@@ -172,17 +170,12 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     return step;
   };
   const Typed typed(*sources);
-  const bool waits = program->device != "cpu";
-  const layers::Sources heard = layers::without_quiet_statements(sources->executed, sources->edited, waits);
-  const layers::Sources edited =
-      layers::without_quiet_numbers(heard, layers::without_quiet_statements(sources->edited, sources->executed, waits));
-  const auto plain = layers::without_casts(heard, edited);
-  if (!plain) {
-    step.refused = refusal(plain.error());
+  const auto beside = read_beside_layers(sources->executed, sources->edited, program->device != "cpu");
+  if (!beside) {
+    step.refused = refusal(beside.error());
     return step;
   }
-  const layers::Sources &executed = *plain ? (*plain)->executed : heard, &now = *plain ? (*plain)->edited : edited;
-  const auto changes = layers::compare(executed, now, recorded->document.value("modules", json::array()));
+  const auto changes = layers::compare(beside->executed, beside->edited, recorded->document.value("modules", json::array()));
   if (!changes) {
     if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
       step.edits = {edit_of(known->item)};
@@ -193,13 +186,14 @@ Result<EditedStep> predict_edited(const EditedAsk& ask) {
     return step;
   }
   step.edits = edits_of(*changes);
-  const bool casts = *plain && !(*plain)->edit.what.empty();
-  if (casts) step.edits.push_back({.what = (*plain)->edit.what, .at = (*plain)->edit.at, .modules = {}});
+  std::ranges::copy(beside->edits, std::back_inserter(step.edits));
   for (LayerEdit& edit : step.edits) typed.place(edit.at);
   if (step.edits.empty()) return step;
   auto rewritten = layers::rewrite(*program, *changes);
   auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
-  if (rewritten && casts) unclear = layers::retype(*rewritten, (*plain)->edit);
+  for (const auto& rewrite : beside->rewrites) {
+    if (!unclear) unclear = rewrite(*rewritten);
+  }
   if (unclear) {
     step.refused = refusal(std::move(*unclear));
     typed.place(*step.refused);

@@ -23,16 +23,8 @@ using lab::TensorId;
 using lab::TensorKind;
 using lab::Whole;
 
-// Bytes of one number; 0: of no floating type.
-std::int64_t width_of(std::string_view dtype) {
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> kWidths{
-      {{"bfloat16", 2}, {"float16", 2}, {"float32", 4}, {"float64", 8}}};
-  const auto found = std::ranges::find(kWidths, dtype, &std::pair<std::string_view, std::int64_t>::first);
-  return found == kWidths.end() ? 0 : found->second;
-}
-
 void set_dtype(Tensor& tensor, const std::string& dtype) {
-  const std::int64_t was = width_of(tensor.dtype), is = width_of(dtype);
+  const std::int64_t was = lab::width_of(tensor.dtype), is = lab::width_of(dtype);
   for (std::int64_t* part : {&tensor.storage_bytes.offset, &tensor.storage_bytes.numerator}) *part = *part * is / was;
   tensor.dtype = dtype;
 }
@@ -47,7 +39,7 @@ bool make_dense(Tensor& tensor) {
     strides[at] = step;
     step = {.offset = step.offset * size.offset, .numerator = step.numerator * size.offset + step.offset * size.numerator};
   }
-  const std::int64_t width = width_of(tensor.dtype);
+  const std::int64_t width = lab::width_of(tensor.dtype);
   tensor.stride = std::move(strides);
   tensor.offset = {};
   tensor.storage_bytes = {.offset = step.offset * width, .numerator = step.numerator * width};
@@ -70,12 +62,7 @@ class Retyping {
       if (auto why = cast_result(one)) return why;
     }
     lab::let_go_in_time(draft_);
-    auto finished = lab::finish(std::move(draft_));
-    if (!rewritten_.recorded.empty()) {
-      for (TensorId& id : finished.recorded) id = id < 0 ? id : rewritten_.recorded.at(static_cast<std::size_t>(id));
-    }
-    rewritten_.recorded = std::move(finished.recorded);
-    rewritten_.program = std::move(finished.program);
+    adopt(rewritten_, lab::finish(std::move(draft_)));
     return std::nullopt;
   }
 
@@ -86,8 +73,8 @@ class Retyping {
     for (Tensor& tensor : draft_.program.tensors) {
       const bool held = tensor.kind == TensorKind::parameter || tensor.kind == TensorKind::buffer || tensor.kind == TensorKind::gradient;
       const bool state = tensor.kind == TensorKind::state && !tensor.name.starts_with("step of ");
-      if ((held || state) && width_of(tensor.dtype) != 0) set_dtype(tensor, dtype);
-      const bool counter = tensor.kind == TensorKind::state && !state && width_of(tensor.dtype) != 0;
+      if ((held || state) && lab::width_of(tensor.dtype) != 0) set_dtype(tensor, dtype);
+      const bool counter = tensor.kind == TensorKind::state && !state && lab::width_of(tensor.dtype) != 0;
       if (counter && edit_.standard) set_dtype(tensor, *edit_.standard == "float64" ? "float64" : "float32");
     }
   }
@@ -118,7 +105,7 @@ class Retyping {
     for (std::size_t at = 0; at < draft_.program.tensors.size(); ++at) {
       const Tensor& tensor = draft_.program.tensors[at];
       const auto id = static_cast<TensorId>(at);
-      if (tensor.kind != TensorKind::input || width_of(tensor.dtype) == 0 || draft_.gone.contains(id)) continue;
+      if (tensor.kind != TensorKind::input || lab::width_of(tensor.dtype) == 0 || draft_.gone.contains(id)) continue;
       const auto uses = [&](const Operator& op) { return lab::computes(op) && lab::uses(op, id); };
       const auto first = std::ranges::find_if(draft_.program.operators, uses);
       if (first != draft_.program.operators.end() && (first->stage == lab::Stage::forward) == (of == CastOf::input)) all.push_back(id);

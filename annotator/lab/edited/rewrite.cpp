@@ -346,6 +346,14 @@ class Rewriting {
 
 }  // namespace
 
+void adopt(Rewritten& rewritten, lab::Finished finished) {
+  for (lab::TensorId& id : finished.recorded) {
+    if (id >= 0 && !rewritten.recorded.empty()) id = rewritten.recorded.at(static_cast<std::size_t>(id));
+  }
+  rewritten.recorded = std::move(finished.recorded);
+  rewritten.program = std::move(finished.program);
+}
+
 std::expected<Rewritten, Unclear> rewrite(Program program, const Changes& changes) {
   return Rewriting(std::move(program), changes).run();
 }

@@ -7,6 +7,7 @@
 
 #include "annotator/lab/layers/changes.h"
 #include "annotator/lab/program/follow.h"
+#include "annotator/lab/structure/draft.h"
 
 namespace hotlens::layers {
 
@@ -17,6 +18,9 @@ struct Rewritten {
   std::vector<lab::Numbers> attention;  // the same, of Around::attention
   std::vector<lab::TensorId> recorded;  // of every tensor id: its id in the recorded program; empty: the same
 };
+
+// What a draft of its program has become.
+void adopt(Rewritten& rewritten, lab::Finished finished);
 
 std::expected<Rewritten, Unclear> rewrite(lab::Program program, const Changes& changes);
 

@@ -1,6 +1,7 @@
 #include "annotator/lab/structure/draft.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -102,6 +103,13 @@ std::int64_t elements(const Tensor& tensor) {
   std::int64_t count = 1;
   for (const Whole& size : tensor.shape) count *= size.offset;
   return count;
+}
+
+std::int64_t width_of(std::string_view dtype) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> kWidths{
+      {{"bfloat16", 2}, {"float16", 2}, {"float32", 4}, {"float64", 8}}};
+  const auto found = std::ranges::find(kWidths, dtype, &std::pair<std::string_view, std::int64_t>::first);
+  return found == kWidths.end() ? 0 : found->second;
 }
 
 namespace {

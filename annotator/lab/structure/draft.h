@@ -51,6 +51,8 @@ bool uses(const Operator& op, TensorId id);
 // In this shape, without gaps; the order of dimensions in memory stays where their number does.
 void shape(Tensor& tensor, const std::vector<std::int64_t>& sizes);
 std::int64_t elements(const Tensor& tensor);
+// Bytes of one number; 0: of no floating type.
+std::int64_t width_of(std::string_view dtype);
 
 // What is let go before it was last used, and what new operators made, is let go after its last use; nothing twice.
 void let_go_in_time(Draft& draft);

@@ -1,15 +1,15 @@
 // `foreach=True`: each operation of the update takes all parameters of a group at once, and so do its temporaries.
+#include "annotator/lab/structure/releases.h"
 #include "annotator/lab/whatif/edits.h"
 #include "annotator/lab/whatif/update.h"
 
 namespace hotlens::lab {
 namespace {
 
-// Writes the update of one group as torch.optim's _multi_tensor_adam and _multi_tensor_sgd do.
 class Lists {
  public:
-  Lists(std::size_t& ids, const std::vector<Updated>& group)
-      : ids_(ids),
+  Lists(const Fresh& fresh, const std::vector<Updated>& group)
+      : fresh_(fresh),
         group_(group),
         rule_(group.front().rule),
         parameters_{parameters_of(group)},
@@ -84,15 +84,11 @@ class Lists {
     if (!own_.empty()) release(std::exchange(own_, {}));
   }
 
-  void release(const std::vector<TensorId>& ids) {
-    Operator op = update_operator("hotlens::free", "", std::get<Values>(values(ids).is));
-    op.kind = OperatorKind::free;
-    operators_.push_back(std::move(op));
-  }
+  void release(const std::vector<TensorId>& ids) { operators_.push_back(lab::release(ids)); }
 
   std::vector<TensorId> made() {
     std::vector<TensorId> ids;
-    for (std::size_t at = 0; at < group_.size(); ++at) ids.push_back(static_cast<TensorId>(ids_++));
+    for (std::size_t at = 0; at < group_.size(); ++at) ids.push_back(fresh_());
     return ids;
   }
 
@@ -104,7 +100,7 @@ class Lists {
 
   Value repeated(double number) const { return {Values(group_.size(), Value{number})}; }
 
-  std::size_t& ids_;
+  const Fresh& fresh_;
   const std::vector<Updated>& group_;
   const Rule& rule_;
   Value parameters_, gradients_, first_;
@@ -114,11 +110,15 @@ class Lists {
 
 }  // namespace
 
+std::vector<Operator> update_in_lists(const Fresh& fresh, OptimizerFamily family, const std::vector<Updated>& group) {
+  Lists lists(fresh, group);
+  return family == OptimizerFamily::adam ? std::move(lists).adam() : std::move(lists).sgd();
+}
+
 Edited foreach_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::foreach, Form::fused}, "the optimizer works on lists or is fused already",
                          [](Program& of, OptimizerFamily family, const std::vector<Updated>& group) {
-                           Lists lists(of.ids, group);
-                           return family == OptimizerFamily::adam ? std::move(lists).adam() : std::move(lists).sgd();
+                           return update_in_lists([&] { return static_cast<TensorId>(of.ids++); }, family, group);
                          });
 }
 

@@ -46,11 +46,15 @@ void move_steps(Program& program, const std::vector<Updated>& group) {
 
 }  // namespace
 
+std::vector<Operator> update_at_once(OptimizerFamily family, const std::vector<Updated>& group) {
+  return family == OptimizerFamily::adam ? adam(group) : sgd(group);
+}
+
 Edited fused_optimizer(Program program) {
   return replace_updates(std::move(program), {Form::fused}, "the optimizer is fused already",
                          [](Program& of, OptimizerFamily family, const std::vector<Updated>& group) {
                            move_steps(of, group);
-                           return family == OptimizerFamily::adam ? adam(group) : sgd(group);
+                           return update_at_once(family, group);
                          });
 }
 

@@ -58,12 +58,17 @@ class UpdateReader {
       const Operator& op = program_.operators[at];
       if (op.name.starts_with("aten::_fused_")) {
         update_.form = Form::fused;
-        return std::move(update_);
+        read_fused(op);
+        continue;
       }
       if (op.kind == OperatorKind::library) read(op);
       if (op.kind != OperatorKind::library && op.kind != OperatorKind::free) refuse(op, kOther);
     }
     if (!reason_) check();
+    if (reason_ && update_.form == Form::fused) {
+      update_.parameters.clear();
+      return std::move(update_);
+    }
     if (reason_) return std::unexpected(*reason_);
     return std::move(update_);
   }
@@ -71,6 +76,32 @@ class UpdateReader {
  private:
   void refuse(const Operator& op, std::string reason) {
     if (!reason_) reason_ = not_here_at(program_, op, std::move(reason));
+  }
+
+  // `_fused_adamw_(parameters, gradients, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, …)`, `_fused_sgd_(parameters, gradients, buffers,
+  // …)`. Their states are found by name.
+  void read_fused(const Operator& op) {
+    const bool sgd = op.name == "aten::_fused_sgd_", adam = op.name == "aten::_fused_adam_" || op.name == "aten::_fused_adamw_";
+    const auto* list = op.args.empty() ? nullptr : std::get_if<Values>(&op.args[0].is);
+    if ((!sgd && !adam) || list == nullptr) return refuse(op, kOther);
+    const auto named = [&](std::string_view name) { return number(argument(op, op.args.size(), name)).value_or(0); };
+    const auto is = [&](std::string_view name) { return is_true(argument(op, op.args.size(), name)); };
+    for (const Value& value : *list) {
+      const Known self = known(&value);
+      if (self.role != Role::parameter) return refuse(op, kOther);
+      rule(self) = {.rate = named("lr"),
+                    .beta1 = named("beta1"),
+                    .beta2 = named("beta2"),
+                    .epsilon = named("eps"),
+                    .weight_decay = named("weight_decay"),
+                    .momentum = named("momentum"),
+                    .dampening = named("dampening"),
+                    .decoupled = op.name == "aten::_fused_adamw_",
+                    .nesterov = is("nesterov"),
+                    .maximize = is("maximize")};
+      update_.family = sgd ? OptimizerFamily::sgd : OptimizerFamily::adam;
+      update_.parameters.push_back({.parameter = self.parameter, .rule = rule(self)});
+    }
   }
 
   // An operator on lists is as many on their elements.

@@ -28,12 +28,12 @@ struct Updated {
   Rule rule;
 };
 
-// One call of an optimizer's step(): operators [begin, end), from its first to its last. Nothing else is known of one that is fused.
+// One call of an optimizer's step(): operators [begin, end), from its first to its last.
 struct Update {
   std::size_t begin = 0, end = 0;
   OptimizerFamily family = OptimizerFamily::sgd;
   Form form = Form::loop;
-  std::vector<Updated> parameters;  // in the order of their update
+  std::vector<Updated> parameters;  // in the order of their update; empty: one that is fused in another way
 };
 
 // Of every step() in the program; the reason where one of them is something else.
@@ -50,6 +50,13 @@ Values states_of(const std::vector<Updated>& group, TensorId Updated::* which);
 // An operator of the update.
 Operator update_operator(std::string name, std::string overload, Values args, std::vector<std::pair<std::string, Value>> kwargs = {},
                          std::vector<TensorId> out = {});
+
+// The update of parameters that go together, as torch.optim writes it in each form: one after the other (_single_tensor_adam,
+// _single_tensor_sgd), in lists (_multi_tensor_adam, _multi_tensor_sgd), or by one operator. `fresh` gives ids for temporaries.
+using Fresh = std::function<TensorId()>;
+std::vector<Operator> update_in_turn(const Fresh& fresh, OptimizerFamily family, const std::vector<Updated>& group);
+std::vector<Operator> update_in_lists(const Fresh& fresh, OptimizerFamily family, const std::vector<Updated>& group);
+std::vector<Operator> update_at_once(OptimizerFamily family, const std::vector<Updated>& group);
 
 // Each step() that is not in one of the forms `already` gives way to what `write` makes of each of its groups; `refusal` where none is
 // left.

@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_said_with_both_lines_and_the_operators_words(recor
     ("name", "old", "new", "reason"),
     [
         ("pictures", "F.relu", "2 * F.relu", "Block.forward was edited"),
-        ("pictures", "torch.optim.Adam(", "torch.optim.SGD(", "torch.optim.SGD"),
+        ("pictures", "torch.optim.Adam(", "torch.optim.RMSprop(", "torch.optim.RMSprop"),
         ("pictures", "batch_size=8", "batch_size=16", "batch_size"),
         ("pictures", "    loss.backward()", "    loss.backward()\n    print(loss)", "something else than layers was edited"),
         ("pictures", "randn(n, 3, 32, 32)", "randn(n, 3, 16, 16)", "was edited"),
@@ -209,7 +209,7 @@ def test_what_cannot_be_known_is_refused_with_its_reason(recorded: Path, name: s
         ("pictures", "optimizer = ", "model.requires_grad_(False)\noptimizer = ", ""),
         ("pictures", "optimizer = ", "model = model.to(memory_format=torch.channels_last)\noptimizer = ", ""),
         ("pictures", "optimizer = ", "model.eval()\noptimizer = ", ""),
-        ("pictures", "model.parameters())", "model.parameters(), amsgrad=True)", ""),
+        ("pictures", "model.parameters())", "model.parameters(), capturable=True)", ""),
         ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)))[:, :, ::2]", "0"),
         ("pictures", "F.relu(self.norm(self.conv(x)))", "F.avg_pool2d(F.relu(self.norm(self.conv(x))), 2)", "0"),
         ("pictures", "F.relu(self.norm(self.conv(x)))", "F.relu(self.norm(self.conv(x)).detach())", "0"),

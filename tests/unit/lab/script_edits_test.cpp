@@ -1,6 +1,8 @@
 #include "annotator/lab/casts/casts.h"
 #include "annotator/lab/layers/quiet/numbers.h"
 #include "annotator/lab/layers/quiet/statements.h"
+#include "annotator/lab/optimizers/clipping.h"
+#include "annotator/lab/optimizers/script_optimizers.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -97,7 +99,8 @@ TEST_CASE("numbers that change no step are those of the executed text") {
   CHECK(heard(kScript, with(kScript, "EPOCHS = 2", "EPOCHS = 7")) + "\n" == heard(kScript, kScript + "\n"));
   const std::string said = heard(with(kScript, "0.5 *", "0.25 *"), with(kScript, "lr=0.1", "lr=0.2"));
   CHECK(said.find("0.25 *") != std::string::npos);
-  CHECK(said.find("lr=0.2") != std::string::npos);
+  CHECK(said.find("lr=0.1") != std::string::npos);
+  CHECK(heard(kScript, with(kScript, "lr=0.1", "lr=0")).find("lr=0)") != std::string::npos);
 }
 
 TEST_CASE("what a script does after its last step, and what it tells, is left out") {
@@ -127,4 +130,53 @@ TEST_CASE("a loop within a step is none that goes over steps") {
   const std::string critics =
       with(kScript, "        loss.backward()", "        for turn in range(3):\n            judge.step()\n        loss.backward()");
   CHECK(heard(critics, with(critics, "range(3)", "range(4)")).find("range(4)") != std::string::npos);
+}
+
+TEST_CASE("what an optimizer is given decides which operators its update has") {
+  const std::string was = "import torch.optim as optim\nmodel = Net()\noptimizer = optim.AdamW(model.parameters(), 1e-3)\n";
+  const auto edits = [&](const std::string& now) {
+    return without_optimizers(script(was), script(with(was, "AdamW(model.parameters(), 1e-3)", now)));
+  };
+  const auto sgd = edits("SGD(model.parameters(), 0.1, 0.9)");
+  REQUIRE((sgd && *sgd && (*sgd)->edits.size() == 1));
+  const OptimizerEdit& edit = (*sgd)->edits[0];
+  CHECK((edit.what == "AdamW → SGD(momentum=0.9)" && edit.at.line == 2));
+  CHECK((!edit.adam && edit.momentum == 0.9 && edit.weight_decay == 0.0 && !edit.lists));
+  CHECK(text_of((*sgd)->edited) == text_of((*sgd)->executed));
+  CHECK((*edits("AdamW(model.parameters(), 2e-3)"))->edits.empty());
+  const auto rate = edits("AdamW(\n    model.parameters(),\n    weight_decay=rate,\n)");
+  REQUIRE(!rate);
+  CHECK(rate.error().reason == "what `weight_decay` is cannot be told");
+}
+
+TEST_CASE("groups of parameters may say themselves what an optimizer is given") {
+  const std::string all =
+      "import torch\ngroups = [{'params': a, 'weight_decay': 0.1}, {'params': b, 'weight_decay': 0}]\n"
+      "optimizer = torch.optim.AdamW(groups)\n";
+  const auto each = without_optimizers(script(all), script(with(all, "AdamW", "Adam")));
+  REQUIRE((each && *each && (*each)->edits.size() == 1));
+  CHECK(!(*each)->edits[0].weight_decay);
+  const std::string some = with(all, "'params': b, 'weight_decay': 0", "'params': b");
+  const auto one = without_optimizers(script(some), script(with(some, "AdamW", "Adam")));
+  REQUIRE(!one);
+  CHECK(one.error().reason == "which parameters have a `weight_decay` of their own is not followed");
+}
+
+TEST_CASE("a class of that name from elsewhere is none of torch") {
+  const std::string was = "from bitsandbytes.optim import AdamW\noptimizer = AdamW(model.parameters())\n";
+  const auto found = without_optimizers(script(was), script(with(was, "parameters()", "parameters(), weight_decay=0")));
+  CHECK((found && !*found));
+}
+
+TEST_CASE("clipping is told where it stands between the backward pass and the update") {
+  const std::string clips =
+      with(kScript, "        optimizer.step()", "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()");
+  const auto comes = without_clipping(script(kScript), script(clips));
+  REQUIRE(comes);
+  CHECK((comes->edit.comes && comes->edit.at.line >= 0));
+  CHECK(!without_clipping(script(clips), script(kScript))->edit.comes);
+  CHECK(!without_clipping(script(clips), script(clips + "\n")));
+  const std::string late =
+      with(kScript, "        optimizer.step()", "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)");
+  CHECK(!without_clipping(script(kScript), script(late)));
 }

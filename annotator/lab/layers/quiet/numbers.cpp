@@ -102,13 +102,22 @@ bool is_of_library(Node callee) {
   return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].kind == source::Binding::Kind::member;
 }
 
-// `clip_grad_norm_(model.parameters(), 1.0)`, `CrossEntropyLoss(label_smoothing=0.1)`.
+// `optim.AdamW`, or a name that is imported from there.
+bool is_of_optimizers(Node callee) {
+  if (callee.text().find("optim") != std::string_view::npos) return true;
+  const auto found = callee.code->names().find(std::string(callee.text()));
+  return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].module.starts_with("torch.optim");
+}
+
+// `clip_grad_norm_(model.parameters(), 1.0)`, `AdamW(…, weight_decay=0.1)`, `CrossEntropyLoss(label_smoothing=0.1)`.
 bool is_quiet_argument(Node use) {
   const bool named = use.parent().is("keyword_argument");
   const Node list = named ? use.parent().parent() : use.parent(), call = list.parent();
-  if (!list.is("argument_list") || !call.is("call") || !is_of_library(call.field("function"))) return false;
-  const std::string_view callee = last_name(call.field("function"));
+  if (!list.is("argument_list") || !call.is("call")) return false;
   const std::string_view name = named ? use.parent().field("name").text() : std::string_view();
+  if (named && is_of_optimizers(call.field("function")) && is_rate_of_update("optim", name)) return true;
+  if (!is_of_library(call.field("function"))) return false;
+  const std::string_view callee = last_name(call.field("function"));
   if (callee == "clip_grad_norm_" || callee == "clip_grad_value_")
     return named ? name == "max_norm" || name == "clip_value" : list.children().size() > 1 && list.children()[1].id() == use.id();
   if (callee.ends_with("LR")) return true;

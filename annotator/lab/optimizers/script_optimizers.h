@@ -1,0 +1,36 @@
+// Another optimizer, or other options of it: `SGD(model.parameters(), lr=0.1)` becomes `AdamW(model.parameters(), lr=1e-3)`.
+//
+// Read from the text: SGD, Adam and AdamW of torch.optim, and what each option says that decides which operators an update has.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/python/interpreter.h"
+
+namespace hotlens::layers {
+
+// Absent options stay what the recorded update shows of each parameter.
+struct OptimizerEdit {
+  bool adam = false, decoupled = false;  // decoupled: AdamW's weight decay
+  std::optional<double> weight_decay, momentum;
+  std::optional<bool> nesterov, amsgrad, maximize;
+  std::optional<bool> lists, fused;  // absent: as recorded
+  std::vector<bool> calls = {};      // of step() in the order of the text: whether they are this optimizer's; empty: all are
+  std::string what;                  // "SGD → AdamW"
+  Line at;                           // in the edited text
+};
+
+// Both texts with the executed one's optimizers, so that the rest of them can be compared; without edits: they do the same.
+struct PlainOptimizers {
+  Sources executed, edited;
+  std::vector<OptimizerEdit> edits;
+};
+
+// Nullopt: none is written otherwise, or nothing is known of one that is.
+std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const Sources& executed, const Sources& edited);
+
+}  // namespace hotlens::layers
