@@ -91,7 +91,7 @@ int predict(const PredictOptions& options) {
   if (!python) return fail(python.error());
   const auto say = [](const std::string& what) { std::cerr << "hotlens: " << harmless(what) << std::endl; };
   if (!options.edited) {
-    lab::Ask ask{.bundle = *bundle, .batches = *batches, .memory = std::nullopt, .python = python->path, .say = say};
+    lab::Ask ask{.bundle = *bundle, .batches = *batches, .memory = std::nullopt, .python = python->path, .quick = false, .say = say};
     if (options.memory > 0) ask.memory = Bytes{static_cast<std::int64_t>(options.memory)};
     const auto predicted = lab::predict_batch_sizes(ask);
     if (predicted) keep(*predicted, *bundle);

@@ -21,6 +21,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr Rounds kSizeRounds{.least = 3, .most = 15, .within = milliseconds(4'000)};  // of one batch size
+constexpr Rounds kQuickRounds{.least = 3, .most = 15, .within = milliseconds(250)};
+constexpr milliseconds kLongestQuick{60'000};
 
 // Of the measured step, beside its operators, its loader and its page faults.
 Ns not_replayed(const Recorded& recorded, const Replays& replayed, const StepFaults& faults) {
@@ -105,7 +107,10 @@ class Prediction {
     if (room_.on_cpu && !peak) return "its memory cannot be told from the two recorded sizes, so it is not tried";
     const double needed = static_cast<double>(count(peak.value_or(Bytes{}))) + static_cast<double>(count(base_[0].start));
     std::string reason = too_large(room_, needed);
-    return reason.empty() ? too_slow(kSizeRounds.least * one_round(batch)) : reason;
+    if (!reason.empty()) return reason;
+    if (ask_.quick && kQuickRounds.least * one_round(batch) > kLongestQuick)
+      return "the step takes too long to be replayed while typing: hotlens predict --edited";
+    return too_slow(kSizeRounds.least * one_round(batch));
   }
 
   // Of the size and the recorded one.
@@ -114,7 +119,7 @@ class Prediction {
     return std::chrono::duration<double, std::milli>(step * (1 + static_cast<double>(batch) / static_cast<double>(recorded_.batch)));
   }
 
-  int rounds(std::int64_t batch) const { return kSizeRounds.of(one_round(batch)); }
+  int rounds(std::int64_t batch) const { return (ask_.quick ? kQuickRounds : kSizeRounds).of(one_round(batch)); }
 
   const Ask& ask_;
   Recorded recorded_, other_;

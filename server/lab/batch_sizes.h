@@ -18,6 +18,7 @@ struct Ask {
   std::vector<std::int64_t> batches;
   std::optional<Bytes> memory;                  // that there is; nothing: what the device or this machine has
   std::filesystem::path python;                 // whose torch replays
+  bool quick = false;                           // a moment of replays: somebody is typing
   std::function<void(const std::string&)> say;  // what takes long, for people
 };
 

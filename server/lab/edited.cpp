@@ -11,6 +11,7 @@
 #include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
+#include "server/lab/batch_edit.h"
 #include "server/lab/beside_layers.h"
 #include "server/lab/build.h"
 #include "server/lab/edit_trial.h"
@@ -134,74 +135,93 @@ class Typed {
   std::vector<layers::Line> lines_;
 };
 
+class EditPrediction {
+ public:
+  EditPrediction(const EditedAsk& ask, const Recorded& recorded) : ask_(ask), recorded_(recorded), is_built_(is_built(ask.python)) {
+    step_.profile = recorded.id;
+    if (!ask.quick || !is_built_) return;
+    if (auto worker = worker_that_recorded(recorded.torch, ask.python, ask.say)) trial_.emplace(ask, recorded, std::move(*worker));
+  }
+
+  Result<EditedStep> run() {
+    auto program = decode(recorded_.document);
+    if (!program) return std::unexpected(program.error());
+    auto sources = texts(ask_);
+    if (!sources) return std::unexpected(sources.error());
+    const layers::Sources whole = sources->edited;
+    const Typed typed(*sources);
+    const auto batch = take_batch_edit(sources->executed, sources->edited, recorded_.batch);
+    const auto beside = read_beside_layers(sources->executed, sources->edited, program->device != "cpu");
+    if (!beside) return refused(beside.error(), typed);
+    const auto changes = layers::compare(beside->executed, beside->edited, recorded_.document.value("modules", json::array()));
+    if (!changes) {
+      const auto known = known_edit(ask_.bundle, *program, whole);
+      if (!known) return refused(changes.error(), typed);
+      step_.edits = {edit_of(known->item)};
+      return replayed([&](EditTrial& one) { return one.run(*known, step_); });
+    }
+    step_.edits = edits_of(*changes);
+    std::ranges::copy(beside->edits, std::back_inserter(step_.edits));
+    for (LayerEdit& edit : step_.edits) typed.place(edit.at);
+    if (batch) return of_batch(*batch);
+    if (step_.edits.empty()) return std::move(step_);
+    auto rewritten = layers::rewrite(std::move(*program), *changes);
+    auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
+    for (const auto& rewrite : beside->rewrites) {
+      if (!unclear) unclear = rewrite(*rewritten);
+    }
+    if (unclear) return refused(std::move(*unclear), typed);
+    auto told = replayed([&](EditTrial& one) { return one.run(*rewritten, *changes, step_); });
+    if (told && told->refused) typed.place(*told->refused);
+    return told;
+  }
+
+ private:
+  Result<EditedStep> refused(layers::Unclear why, const Typed& typed) {
+    step_.refused = refusal(std::move(why));
+    typed.place(*step_.refused);
+    return std::move(step_);
+  }
+
+  Result<EditedStep> of_batch(const BatchEdit& edit) {
+    const bool alone = step_.edits.empty();
+    step_.edits.push_back({.what = fmt::format("batch size {} → {}", edit.was, edit.is), .at = edit.at, .modules = {}});
+    step_.unbuilt = ask_.quick && !is_built_;
+    if (!alone) {
+      step_.refused = {.reason = "what another batch size makes of the other edits is not followed", .at = edit.at};
+    } else if (!step_.unbuilt) {
+      predict_batch_edit(ask_, edit, step_);
+    }
+    return std::move(step_);
+  }
+
+  template <class Replay>
+  Result<EditedStep> replayed(const Replay& replay) {
+    step_.unbuilt = ask_.quick && !is_built_;
+    if (step_.unbuilt) return std::move(step_);
+    if (!trial_) {
+      auto worker = worker_that_recorded(recorded_.torch, ask_.python, ask_.say);
+      if (!worker) return std::unexpected(worker.error());
+      trial_.emplace(ask_, recorded_, std::move(*worker));
+    }
+    step_.faults = much_faulting(ask_.bundle, recorded_.steps);
+    if (const auto done = replay(*trial_); !done) return std::unexpected(done.error());
+    return std::move(step_);
+  }
+
+  const EditedAsk& ask_;
+  const Recorded& recorded_;
+  bool is_built_;
+  std::optional<EditTrial> trial_;
+  EditedStep step_;
+};
+
 }  // namespace
 
 Result<EditedStep> predict_edited(const EditedAsk& ask) {
   const auto recorded = read_step(ask.bundle);
   if (!recorded) return std::unexpected(recorded.error());
-  const bool is_there = is_built(ask.python);
-  std::optional<EditTrial> trial;
-  if (ask.quick && is_there) {
-    if (auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say)) trial.emplace(ask, *recorded, std::move(*worker));
-  }
-  const auto program = decode(recorded->document);
-  if (!program) return std::unexpected(program.error());
-  const auto sources = texts(ask);
-  if (!sources) return std::unexpected(sources.error());
-  EditedStep step{.profile = recorded->id,
-                  .edits = {},
-                  .check = {},
-                  .refused = {},
-                  .step_was = {},
-                  .time = {},
-                  .peak_was = {},
-                  .peak = {},
-                  .faults = {}};
-  const auto replayed = [&](const auto& replay) -> Result<EditedStep> {
-    step.unbuilt = ask.quick && !is_there;
-    if (step.unbuilt) return step;
-    if (!trial) {
-      auto worker = worker_that_recorded(recorded->torch, ask.python, ask.say);
-      if (!worker) return std::unexpected(worker.error());
-      trial.emplace(ask, *recorded, std::move(*worker));
-    }
-    step.faults = much_faulting(ask.bundle, recorded->steps);
-    if (const auto done = replay(*trial); !done) return std::unexpected(done.error());
-    return step;
-  };
-  const Typed typed(*sources);
-  const auto beside = read_beside_layers(sources->executed, sources->edited, program->device != "cpu");
-  if (!beside) {
-    step.refused = refusal(beside.error());
-    return step;
-  }
-  const auto changes = layers::compare(beside->executed, beside->edited, recorded->document.value("modules", json::array()));
-  if (!changes) {
-    if (const auto known = known_edit(ask.bundle, *program, sources->edited)) {
-      step.edits = {edit_of(known->item)};
-      return replayed([&](EditTrial& one) { return one.run(*known, step); });
-    }
-    step.refused = refusal(changes.error());
-    typed.place(*step.refused);
-    return step;
-  }
-  step.edits = edits_of(*changes);
-  std::ranges::copy(beside->edits, std::back_inserter(step.edits));
-  for (LayerEdit& edit : step.edits) typed.place(edit.at);
-  if (step.edits.empty()) return step;
-  auto rewritten = layers::rewrite(*program, *changes);
-  auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
-  for (const auto& rewrite : beside->rewrites) {
-    if (!unclear) unclear = rewrite(*rewritten);
-  }
-  if (unclear) {
-    step.refused = refusal(std::move(*unclear));
-    typed.place(*step.refused);
-    return step;
-  }
-  auto told = replayed([&](EditTrial& one) { return one.run(*rewritten, *changes, step); });
-  if (told && told->refused) typed.place(*told->refused);
-  return told;
+  return EditPrediction(ask, *recorded).run();
 }
 
 }  // namespace hotlens::lab
