@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kModule = "torch.optim";
 
 // Parameters of the constructors in order, after that for the parameters of the model; what comes after them is given by name.
-constexpr std::array<std::string_view, 4> kOfSgd{"lr", "momentum", "dampening", "weight_decay"};
+constexpr std::array<std::string_view, 5> kOfSgd{"lr", "momentum", "dampening", "weight_decay", "nesterov"};
 constexpr std::array<std::string_view, 5> kOfAdam{"lr", "betas", "eps", "weight_decay", "amsgrad"};
 constexpr std::array<std::string_view, 12> kNames{"lr",       "betas",    "eps",     "weight_decay", "momentum",   "dampening",
                                                   "nesterov", "maximize", "amsgrad", "foreach",      "capturable", "differentiable"};
@@ -271,7 +271,17 @@ bool is_of(std::string_view option, const Stated& one) {
   return sgd ? option != "amsgrad" : !sgd_alone;
 }
 
-// Nullopt: the same update, or one that is in another form alone, which is a what-if of its own.
+// As the what-if of it is called.
+std::string of_form(const Stated& was, const Stated& is) {
+  for (const std::string_view name : {"fused", "foreach"}) {
+    const auto given = is.options.find(name);
+    if (given != is.options.end() && Option(was, is, name).differs())
+      return fmt::format("Optimizer with {}={}", name, given->second.text());
+  }
+  return shown(was) + " → " + shown(is);
+}
+
+// Nullopt: the same update.
 std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& was, const Stated& is, const std::vector<Stated>& all) {
   const auto unclear = [&](const char* reason) { return std::unexpected(Unclear{.reason = reason, .at = line_of(is.call)}); };
   std::map<std::string_view, std::optional<double>> targets;
@@ -284,7 +294,8 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
     targets[name] = *target;
     differs = differs || option.differs();
   }
-  if (!differs) return std::nullopt;
+  const bool reformed = is_of_other_form(was, is);
+  if (!differs && !reformed) return std::nullopt;
   OptimizerEdit edit{.adam = is.name != "SGD",
                      .decoupled = is.name == "AdamW",
                      .weight_decay = targets["weight_decay"],
@@ -295,10 +306,10 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
                      .lists = {},
                      .fused = {},
                      .calls = all.size() > 1 ? calls_of_step(all, is) : std::vector<bool>(),
-                     .what = shown(was) + " → " + shown(is),
+                     .what = differs ? shown(was) + " → " + shown(is) : of_form(was, is),
                      .at = line_of(is.call)};
   if (all.size() > 1 && edit.calls.empty()) return unclear("which of several optimizers takes the recorded step is not followed");
-  if (is_of_other_form(was, is)) {
+  if (reformed) {
     const auto form = [&](std::string_view name) {
       const auto given = is.options.find(name);
       return given == is.options.end() ? std::optional(0.0) : number_of(given->second);
@@ -322,7 +333,6 @@ std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const 
     if (says_the_same(was[at], is[at])) continue;
     auto edit = edit_between(was[at], is[at], is);
     if (!edit) return std::unexpected(std::move(edit.error()));
-    if (!*edit && is_of_other_form(was[at], is[at])) continue;
     if (*edit) plain.edits.push_back(std::move(**edit));
     pairs.push_back({was[at], is[at]});
   }

@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_said_with_both_lines_and_the_operators_words(recor
     [
         ("pictures", "F.relu", "2 * F.relu", "Block.forward was edited"),
         ("pictures", "torch.optim.Adam(", "torch.optim.RMSprop(", "torch.optim.RMSprop"),
-        ("pictures", "batch_size=8", "batch_size=16", "batch_size"),
+        ("pictures", "batch_size=8", "batch_size=16", "hotlens run --batch-sizes 8,6"),
         ("pictures", "    loss.backward()", "    loss.backward()\n    print(loss)", "something else than layers was edited"),
         ("pictures", "randn(n, 3, 32, 32)", "randn(n, 3, 16, 16)", "was edited"),
         ("pictures", "nn.MaxPool2d(2)", "nn.MaxPool2d(2, dilation=2)", "a new MaxPool2d calls is not known"),

@@ -33,6 +33,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("lr=1e-3)", "lr=1e-3, fused=True)", "Optimizer with fused=True", "fused=True"),
         ("lr=1e-3)", "lr=1e-3,\n    foreach=True)  # faster?", "Optimizer with foreach=True", "lr=1e-3,"),
+        ("lr=1e-3)", "lr=1e-2, fused=True)", "Optimizer with fused=True", "fused=True"),
         (FORWARD, under('torch.autocast("cpu", torch.bfloat16)'), "Forward and loss under autocast to bfloat16", "with torch"),
         (FORWARD, under("torch.autocast(device_type='cpu')"), "Forward and loss under autocast to bfloat16", "with torch"),
         (FORWARD, under("torch.amp.autocast('cpu', dtype=torch.bfloat16)"), "Forward and loss under autocast to bfloat16", "with torch"),
@@ -52,7 +53,6 @@ def test_an_edit_that_is_a_what_if_has_its_prediction(recorded: Path, old: str, 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("lr=1e-3)", "lr=1e-2, fused=True)"),
         (FORWARD, under("torch.autocast('cpu', dtype=torch.float16)")),
         (FORWARD, under("torch.autocast('cuda', dtype=torch.bfloat16)")),
         (FORWARD, under("torch.autocast('cpu', enabled=False)")),
