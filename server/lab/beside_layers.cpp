@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "annotator/lab/arguments/function_arguments.h"
 #include "annotator/lab/casts/casts.h"
 #include "annotator/lab/casts/retype.h"
 #include "annotator/lab/layers/quiet/numbers.h"
@@ -41,6 +42,12 @@ std::expected<BesideLayers, layers::Unclear> read_beside_layers(const layers::So
   if (auto clipping = layers::without_clipping(all.executed, all.edited)) {
     go_on(all, *clipping);
     add(all, std::move(clipping->edit), layers::change_clipping);
+  }
+  auto arguments = layers::without_arguments(all.executed, all.edited);
+  if (!arguments) return std::unexpected(std::move(arguments.error()));
+  if (*arguments) {
+    go_on(all, **arguments);
+    for (layers::ArgumentEdit& one : (*arguments)->edits) add(all, std::move(one), layers::change_argument);
   }
   auto optimizers = layers::without_optimizers(all.executed, all.edited);
   if (!optimizers) return std::unexpected(std::move(optimizers.error()));

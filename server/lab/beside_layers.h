@@ -1,5 +1,5 @@
-// Edits of a script beside its layers: what changes no step, number types, clipping, optimizers. Each is taken out of both texts, so that
-// the rest can be compared; and what it makes of the step is told of the step that the rest makes.
+// Edits of a script beside its layers: what changes no step, number types, arguments of functions, clipping, optimizers. Each is taken out
+// of both texts, so that the rest can be compared; and what it makes of the step is told of the step that the rest makes.
 #pragma once
 
 #include <expected>

@@ -54,10 +54,6 @@ std::string optimizer_named(Node callee) {
   return name == "SGD" || name == "Adam" || name == "AdamW" ? name : std::string();
 }
 
-bool is_false(Node value) {
-  return value.is("false") || value.is("none");
-}
-
 // Nullopt: no such call, or one with options that are not known here.
 std::optional<Stated> stated(Node call) {
   const Node list = call.field("arguments");
@@ -82,23 +78,11 @@ std::optional<Stated> stated(Node call) {
   }
   const auto given = [&](std::string_view name) { return one.options.find(name); };
   for (const std::string_view name : {"capturable", "differentiable"}) {
-    if (const auto found = given(name); found != one.options.end() && !is_false(found->second)) return std::nullopt;
+    if (const auto found = given(name); found != one.options.end() && number_of(found->second) != 0) return std::nullopt;
   }
   const auto rate = given("lr");
   const bool tensor = rate != one.options.end() && rate->second.text().find("tensor(") != std::string_view::npos;
   return one.parameters && !tensor ? std::optional(one) : std::nullopt;
-}
-
-// Of a literal, or of a name that stands for one.
-std::optional<double> number_of(Node value, int depth = 0) {
-  if (value.is("integer") || value.is("float")) return literal_number(value);
-  if (value.is("true")) return 1;
-  if (is_false(value)) return 0;
-  if (!value.is("identifier") || depth > 3) return std::nullopt;
-  const auto found = value.code->names().find(std::string(value.text()));
-  const bool one = found != value.code->names().end() && found->second.size() == 1;
-  const Node given = one && found->second[0].kind == source::Binding::Kind::value ? found->second[0].node : Node{};
-  return given ? number_of(given, depth + 1) : std::nullopt;
 }
 
 // Whether parameters come in groups that may have options of their own.

@@ -59,6 +59,13 @@ QUIET = {  # what stands there, and what stands there then
     "a term of the loss": ("0.1 * side", "0.3 * side"),
     "smoothing": ("label_smoothing=0.1", "label_smoothing=0.2"),
     "numbers that are kept": ("optimizer.step()\n", "optimizer.step()\n        losses.append(loss.item())\n"),
+    "no schedule": ("        scheduler.step()\n", ""),
+    "another schedule": ("StepLR(optimizer, 10)", "CosineAnnealingLR(optimizer, T_max=5)"),
+    "gradients that are let go": ("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=True)"),
+    "a number that is kept up": (
+        "    for number in range(rounds):\n",
+        "    mean = 0.0\n    for number in range(rounds):\n        mean = 0.9 * mean + 0.1\n",
+    ),
     "the time": ("losses = []\n", "losses = []\n    start = time.time()\n"),
     "a mode that it has": ("    criterion = nn", "    model.train()\n    criterion = nn"),
     "how many weights": (
@@ -104,7 +111,7 @@ def test_layers_are_predicted_beside_all_of_them(recorded: Path) -> None:
     [
         ("range(2)", "range(3)", "for again in range(3):"),  # gradients are accumulated
         ("optimizer.step()\n", "optimizer.step()\n        losses.append(loss)\n", "losses.append(loss)"),
-        ("label_smoothing=0.1", "label_smoothing=0.0", "CrossEntropyLoss"),
+        ("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)", "set_to_none=False"),
         ("        scheduler.step()\n", "        scheduler.step()\n        torch.save(model, 'net.pt')\n", "torch.save(model, 'net.pt')"),
         ("print(number, loss.item())", "print(number, loss.item(), model(x)[0].sum().item())", "if number % EVERY == 0:"),
     ],

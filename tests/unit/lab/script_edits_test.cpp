@@ -1,3 +1,4 @@
+#include "annotator/lab/arguments/function_arguments.h"
 #include "annotator/lab/casts/casts.h"
 #include "annotator/lab/layers/quiet/numbers.h"
 #include "annotator/lab/layers/quiet/statements.h"
@@ -112,6 +113,24 @@ TEST_CASE("what a script does after its last step, and what it tells, is left ou
   CHECK(heard(kScript, loud, true).find("loss.item()") != std::string::npos);
 }
 
+TEST_CASE("a number that a loop keeps up for people is left out, a constant is not") {
+  const std::string mean =
+      with(kScript, "        optimizer.step()", "        optimizer.step()\n        mean = 0.9 * mean + 0.1 * loss.item()");
+  const std::string all = with(mean, "    for x", "    mean = 0.0\n    for x");
+  CHECK(heard(kScript, all).find("mean =") == std::string::npos);
+  CHECK(heard(kScript, all, true).find("loss.item()") != std::string::npos);
+  CHECK(heard(kScript, with(all, "loss.backward()", "(loss * mean).backward()")).find("mean =") != std::string::npos);
+  CHECK(heard(kScript, with(kScript, "EPOCHS = 2", "EPOCHS = 2\nWIDTH = 64")).find("WIDTH = 64") != std::string::npos);
+}
+
+TEST_CASE("schedules of the rate are left out, other calls of step() are not") {
+  const std::string made = with(kScript, "    for epoch", "    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)\n    for epoch");
+  const std::string both = with(made, "optimizer, loader)\n    print", "optimizer, loader)\n        schedule.step()\n    print");
+  CHECK(heard(kScript, both).find("schedule") == std::string::npos);
+  const std::string other = with(kScript, "        optimizer.step()", "        optimizer.step()\n        judge.step()");
+  CHECK(heard(kScript, other).find("judge.step()") != std::string::npos);
+}
+
 TEST_CASE("what may take steps itself is not after the last one") {
   for (const char* later : {"while more():\n        train(model, optimizer, loader)", "trainer.fit(model)", "trainer.train()"}) {
     const std::string text = with(kScript, "print(\"done\")", "torch.save(model, 'net.pt')\n    " + std::string(later));
@@ -179,4 +198,28 @@ TEST_CASE("clipping is told where it stands between the backward pass and the up
   const std::string late =
       with(kScript, "        optimizer.step()", "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)");
   CHECK(!without_clipping(script(kScript), script(late)));
+}
+
+TEST_CASE("an argument that one operator takes as it is") {
+  const std::string was = "from torch.nn import functional as F\nloss = F.cross_entropy(out, y, ignore_index=1)\n";
+  const auto edits = [&](const std::string& now) { return without_arguments(script(was), script(with(was, "ignore_index=1", now))); };
+  const auto smooth = edits("ignore_index=2, label_smoothing=0.1");
+  REQUIRE((smooth && *smooth && (*smooth)->edits.size() == 1));
+  const ArgumentEdit& edit = (*smooth)->edits[0];
+  CHECK((edit.op == "aten::cross_entropy_loss" && edit.what == "cross_entropy(label_smoothing=0.0 → 0.1)" && edit.at.line == 1));
+  CHECK(text_of((*smooth)->edited) == text_of((*smooth)->executed));
+  CHECK(!*edits("ignore_index=1, label_smoothing=rate"));
+  CHECK(!*edits("ignore_index=1, reduction='none'"));
+  CHECK((*edits("ignore_index=blank"))->edits.empty());
+  CHECK(
+      !*without_arguments(script("loss = own.cross_entropy(out, y)\n"), script("loss = own.cross_entropy(out, y, label_smoothing=0.1)\n")));
+}
+
+TEST_CASE("which of several calls has another argument is not guessed") {
+  const std::string two = "import torch.nn as nn\none = nn.MSELoss()\nother = nn.MSELoss()\n";
+  const auto one = without_arguments(script(two), script(with(two, "nn.MSELoss()", "nn.MSELoss(reduction='sum')")));
+  REQUIRE(!one);
+  CHECK(one.error().reason == "which of several calls this is in the recorded step is not followed");
+  const std::string both = "import torch.nn as nn\none = nn.MSELoss(reduction='sum')\nother = nn.MSELoss(reduction='sum')\n";
+  CHECK((*without_arguments(script(two), script(both)))->edits.size() == 2);
 }

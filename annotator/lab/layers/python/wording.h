@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ std::string wording(Node node);
 bool same_wording(Node one, Node other);
 // Of a whole or a real number as it is written: `0.5`, `1_000`.
 double literal_number(Node literal);
+// Of a literal (False and None are 0, True is 1), or of a name that the file's top level gives one.
+std::optional<double> number_of(Node value);
 // What stands between its named parts: "_<_", "_:".
 std::string marks(Node node);
 

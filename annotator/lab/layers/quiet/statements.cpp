@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,9 +38,19 @@ class QuietStatements {
       if ((at >= end && !defines && !imports) || is_quiet(one)) {
         quiet_[span_of(one)] = passed(one);
       } else if (!one.is("class_definition") && !one.is("decorated_definition")) {
+        leave_defaults(one);
         inside(one);
       }
     }
+  }
+
+  // `optimizer.zero_grad(set_to_none=True)` is what it does anyway.
+  void leave_defaults(Node statement) {
+    const Node call = statement.is("expression_statement") ? statement.child() : Node{}, list = call.field("arguments");
+    const bool clears = call.is("call") && call.field("function").is("attribute") &&
+                        call.field("function").field("attribute").text() == "zero_grad" && list.is("argument_list");
+    const auto given = clears ? list.children() : std::vector<Node>();
+    if (given.size() == 1 && given[0].text() == "set_to_none=True") quiet_[span_of(list)] = "()" + line_ends(list.text());
   }
 
   void inside(Node statement) {
@@ -82,9 +94,43 @@ class QuietStatements {
              std::ranges::all_of(told, [&](const Node& one) { return is_silent(one) || is_quiet(one); });
     }
     const Node part = statement.is("expression_statement") ? statement.child() : Node{};
-    if (part.is("call")) return is_quiet_call(part) || trains_anyway(part);
-    const Node name = part.is("assignment") ? part.field("left") : Node{};
-    return name.is("identifier") && (is_time(part.field("right")) || (counts_weights(part.field("right")) && is_only_told(name)));
+    if (part.is("call")) return is_quiet_call(part) || trains_anyway(part) || steps_rate(part);
+    const bool adds = part.is("augmented_assignment");
+    const Node name = adds || part.is("assignment") ? part.field("left") : Node{}, value = part.field("right");
+    if (!name.is("identifier")) return false;
+    if (adds || is_average(value, name)) return is_average(value, name) && is_kept_up(name) && is_number(name) && is_only_told(name);
+    return is_time(value) || is_schedule(value) || (counts_weights(value) && is_only_told(name));
+  }
+
+  // `torch.optim.lr_scheduler.StepLR(optimizer, 10)`: it changes numbers that an optimizer holds.
+  bool is_schedule(Node value) const {
+    const Node callee = value.is("call") ? value.field("function") : Node{};
+    if (callee.is("attribute")) return callee.field("object").text().ends_with("lr_scheduler");
+    const auto found = code_.names().find(std::string(callee.text()));
+    return callee.is("identifier") && found != code_.names().end() && found->second.size() == 1 &&
+           found->second[0].module == "torch.optim.lr_scheduler";
+  }
+
+  // `scheduler.step()`, of what the file makes so.
+  bool steps_rate(Node call) {
+    const Node callee = call.field("function"), object = callee.field("object");
+    if (!callee.is("attribute") || callee.field("attribute").text() != "step" || !object.is("identifier")) return false;
+    bool only = true, some = false;
+    source::walk(code_.root(), [&](Node node) {
+      const bool given = node.is("assignment") && node.field("left").text() == object.text();
+      some = some || given;
+      only = only && (!given || is_schedule(node.field("right")));
+      return true;
+    });
+    return only && some && is_cheap(call.field("arguments"));
+  }
+
+  // A number that is kept up with others: `running = 0.9 * running + 0.1 * loss.item()`, and the first of it.
+  bool is_average(Node value, Node name) const {
+    if (value.is("parenthesized_expression")) return is_average(value.child(), name);
+    if (value.is("binary_operator")) return is_average(value.field("left"), name) && is_average(value.field("right"), name);
+    return value.is("integer") || value.is("float") || (value.is("identifier") && value.text() == name.text()) ||
+           (value.is("call") && !waits_ && value.field("function").text().ends_with(".item"));
   }
 
   // `model.train()` where nothing of the project calls `eval()`.
@@ -102,12 +148,28 @@ class QuietStatements {
            text.find(".numel()") != std::string_view::npos && text.find(".parameters()") != std::string_view::npos;
   }
 
+  // A constant is not: others may read it.
+  bool is_kept_up(Node name) {
+    if (!kept_up_) {
+      kept_up_.emplace();
+      source::walk(code_.root(), [&](Node node) {
+        const bool other = node.is("assignment") && node.field("right").is("binary_operator");
+        if (other || node.is("augmented_assignment")) kept_up_->emplace(node.field("left").text());
+        return true;
+      });
+    }
+    return kept_up_->contains(name.text());
+  }
+
   bool is_only_told(Node name) const {
     bool only = true;
     source::walk(code_.root(), [&](Node node) {
-      if (!node.is("identifier") || node.text() != name.text() || node.id() == name.id()) return true;
-      const Node call = source::statement_of(node).child();
-      only = only && call.is("call") && is_told(call.field("function").text());
+      const bool method = node.parent().is("attribute") && node.parent().field("attribute").id() == node.id();
+      if (!node.is("identifier") || method || node.text() != name.text() || node.id() == name.id()) return true;
+      const Node part = source::statement_of(node).child();
+      const bool own = (part.is("assignment") || part.is("augmented_assignment")) && part.field("left").text() == name.text() &&
+                       is_average(part.field("right"), name);
+      only = only && (own || (part.is("call") && is_told(part.field("function").text())));
       return true;
     });
     return only;
@@ -193,7 +255,7 @@ class QuietStatements {
         const std::string_view of = loop.field("right").field("function").text();
         only = only && (first ? of == "enumerate" : of == "range" || of == "tqdm" || of == "trange");
       } else if (given || defaults) {
-        only = only && is_plain_number(above.field(given ? "right" : "value"));
+        only = only && (is_plain_number(above.field(given ? "right" : "value")) || (given && is_average(above.field("right"), name)));
       } else if (other) {
         only = false;
       }
@@ -221,6 +283,7 @@ class QuietStatements {
   const bool waits_, evaluates_;
   std::map<Span, std::string> quiet_;
   std::map<std::string, bool> numbers_;  // names, and whether each is one
+  std::optional<std::set<std::string, std::less<>>> kept_up_;
 };
 
 }  // namespace

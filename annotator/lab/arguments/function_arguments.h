@@ -1,0 +1,37 @@
+// Arguments of functions that one operator takes as they are: `label_smoothing` of a cross entropy, whether attention is causal.
+//
+// Read from the text, where every call of the function that the files have says the same.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotator/lab/edited/rewrite.h"
+#include "annotator/lab/layers/python/interpreter.h"
+
+namespace hotlens::layers {
+
+struct ArgumentEdit {
+  std::string_view op, keyword;  // "aten::cross_entropy_loss", "label_smoothing"
+  std::size_t place = 0;         // among the operator's arguments
+  lab::Value value;
+  std::string what;  // "cross_entropy(label_smoothing=0.0 → 0.1)"
+  Line at;           // in the edited text
+};
+
+// Both texts without these arguments.
+struct PlainArguments {
+  Sources executed, edited;
+  std::vector<ArgumentEdit> edits;
+};
+
+// Nullopt: none differs, or nothing is known of one that does.
+std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const Sources& executed, const Sources& edited);
+
+// Of all operators of that name.
+std::optional<Unclear> change_argument(Rewritten& rewritten, const ArgumentEdit& edit);
+
+}  // namespace hotlens::layers
