@@ -34,7 +34,7 @@ constexpr std::array<Known, 8> kKnown{{
     {"l1_loss", "L1Loss", "aten::l1_loss", "reduction", "'mean'", 2, Takes::reduction},
     {"binary_cross_entropy_with_logits", "BCEWithLogitsLoss", "aten::binary_cross_entropy_with_logits", "reduction", "'mean'", 4,
      Takes::reduction},
-    {"scaled_dot_product_attention", "", "aten::scaled_dot_product_attention", "dropout_p", "0.0", 4, Takes::rate},
+    {"scaled_dot_product_attention", "", "aten::scaled_dot_product_attention", "dropout_p", "0.0", 4, Takes::real},
     {"scaled_dot_product_attention", "", "aten::scaled_dot_product_attention", "is_causal", "False", 5, Takes::truth},
 }};
 
@@ -102,6 +102,10 @@ std::vector<Node> calls(const Sources& sources, const Sources& other) {
   return all;
 }
 
+bool is_on(const lab::Value& rate) {
+  return rate != lab::Value{0.0};
+}
+
 using Taken = std::map<const source::Code*, std::map<Span, std::string>>;
 
 // The arguments that stay, on as many lines.
@@ -146,11 +150,9 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
       if (shown(old, known) == shown(value, known)) continue;
       const auto before = value_of(old, known), after = value_of(value, known);
       if (!after && known.kind != Takes::counts) return std::nullopt;
-      const bool either = before == lab::Value{0.0} || after == lab::Value{0.0};
-      if (known.kind == Takes::rate && (!before || either) && before != after)
-        return std::unexpected(Unclear{.reason = "what attention keeps with and without dropout is not followed", .at = line_of(is[at])});
       keywords.push_back(known.keyword);
-      if (known.kind == Takes::counts || known.kind == Takes::rate || before == after) continue;
+      if (known.kind == Takes::counts || before == after || (known.kind == Takes::real && before && is_on(*before) && is_on(*after)))
+        continue;
       plain.edits.push_back({.op = known.op,
                              .keyword = known.keyword,
                              .place = known.place,

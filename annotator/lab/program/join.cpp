@@ -165,9 +165,10 @@ class Joiner {
     }
     json joined = json::object();
     for (const auto& [key, value] : a.items()) {
-      if (key == "shapes" || key == "forward" || key == "backward") continue;  // shapes follow from the arguments
+      if (key == "shapes" || key == "forward" || key == "backward" || key == "last_named") continue;  // shapes follow from the arguments
       joined[key] = b.contains(key) ? joined_value(value, b[key], key, where) : value;
     }
+    if (a.contains("last_named")) joined["last_named"] = a["last_named"];  // as what is let go
     return joined;
   }
 

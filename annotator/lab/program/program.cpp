@@ -204,6 +204,9 @@ class Decoder {
     if (read.module != kNoModule && read.module >= program_.modules.size()) broken("`module` is not in the list of modules");
     if (has(op, "call")) read.call = number(op.at("call"));
     if (has(op, "line")) read.line = number(op.at("line"));
+    if (has(op, "last_named")) {
+      for (const json& id : list(op.at("last_named"), "`last_named`")) read.last_named.push_back(used(id));
+    }
     if (has(op, "args")) read.args = takes_ids(read.kind) ? subjects(op.at("args")) : values(op.at("args"), 0);
     if (has(op, "kwargs")) {
       if (!op.at("kwargs").is_object()) broken("`kwargs` is no object");
@@ -407,6 +410,7 @@ json encoded(const Operator& op) {
   if (op.module != kNoModule) row["module"] = op.module;
   if (op.call >= 0) row["call"] = op.call;
   if (op.line >= 0) row["line"] = op.line;
+  if (!op.last_named.empty()) row["last_named"] = op.last_named;
   for (const Operator& one : op.forward) row["forward"].push_back(encoded(one));
   for (const Operator& one : op.backward) row["backward"].push_back(encoded(one));
   return row;

@@ -26,6 +26,7 @@ void change_ids(Operator& op, const Each& each) {
   for (TensorId& id : op.out) {
     if (id != kNoTensor) id = each(id);
   }
+  for (TensorId& id : op.last_named) id = each(id);
   for (Operator& one : op.forward) change_ids(one, each);
   for (Operator& one : op.backward) change_ids(one, each);
 }

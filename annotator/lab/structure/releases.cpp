@@ -1,5 +1,7 @@
 #include "annotator/lab/structure/releases.h"
 
+#include <utility>
+
 namespace hotlens::lab {
 
 Operator release(const std::vector<TensorId>& ids) {
@@ -35,6 +37,7 @@ void release_after_last_use(Program& program) {
     };
     for_each_tensor(op, use);
     std::ranges::for_each(op.out, use);
+    std::ranges::for_each(std::exchange(op.last_named, {}), use);
   }
   std::vector<Operator> kept;
   for (std::size_t at = 0; at < program.operators.size(); ++at) {

@@ -20,8 +20,8 @@ bool keep_only(Operator& release, const Keeps& keeps) {
   return !release.args.empty();
 }
 
-// Tensors that the list lets go right before a backward pass, when only the graph kept them: let go after their last use instead, as Python
-// did.
+// Tensors that the list lets go right before a backward pass, when only the graph kept them: let go after their last use or their last name
+// instead, as Python did.
 void release_after_last_use(Program& program);
 
 }  // namespace hotlens::lab

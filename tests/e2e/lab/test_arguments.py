@@ -33,6 +33,7 @@ CRITERION, ATTENTION = "nn.CrossEntropyLoss()", "is_causal=True)"
 EDITS = {  # what stands there, what stands there then, and how it is told
     "smoothing": (CRITERION, "nn.CrossEntropyLoss(label_smoothing=0.1)", ["CrossEntropyLoss(label_smoothing=0.0 → 0.1)"]),
     "a sum": (CRITERION, "nn.CrossEntropyLoss(\n    reduction='sum',\n)", ["CrossEntropyLoss(reduction='mean' → 'sum')"]),
+    "dropout": (ATTENTION, "is_causal=True, dropout_p=0.2)", ["scaled_dot_product_attention(dropout_p=0.0 → 0.2)"]),
     "no mask": (", " + ATTENTION, ")", ["scaled_dot_product_attention(is_causal=True → False)"]),
 }
 
@@ -51,9 +52,9 @@ def test_another_argument(recorded: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_beside_edited_layers(recorded: Path, tmp_path: Path) -> None:
-    text = TEXT.replace(CRITERION, "nn.CrossEntropyLoss(label_smoothing=0.1)").replace(", " + ATTENTION, ")")
+    text = TEXT.replace(CRITERION, "nn.CrossEntropyLoss(label_smoothing=0.1)").replace(ATTENTION, "dropout_p=0.2 if self.training else 0)")
     text = edit(recorded, TEXT, TEXT, text.replace("Block(), Block()", "Block(), nn.ReLU(), Block()"))
-    assert len(told_as_run(recorded, text, tmp_path)) == 3
+    assert len(told_as_run(recorded, text, tmp_path)) == 4
 
 
 def test_what_no_operator_needs_to_know_is_no_edit(recorded: Path) -> None:
@@ -62,7 +63,7 @@ def test_what_no_operator_needs_to_know_is_no_edit(recorded: Path) -> None:
     assert not answer["edits"] and not answer["refused"] and not answer["misfits"]
 
 
-@pytest.mark.parametrize(("was", "now"), [(CRITERION, "nn.CrossEntropyLoss(reduction='none')"), (ATTENTION, "dropout_p=0.2)")])
+@pytest.mark.parametrize(("was", "now"), [(CRITERION, "nn.CrossEntropyLoss(reduction='none')"), (ATTENTION, "dropout_p=float('0.1'))")])
 def test_what_is_not_followed_is_refused(recorded: Path, was: str, now: str) -> None:
     edit(recorded, TEXT, was, now)
     (refused,) = predicted(recorded)["refused"]

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "annotator/lab/structure/releases.h"
 #include "tests/unit/catch.h"
 
 using namespace hotlens;
@@ -145,4 +146,23 @@ TEST_CASE("a program that is no program names its first fault") {
   json apart = program(json::array());
   apart["tensors"][0]["slices"] = {{{"dim", 7}, {"min", {0}}, {"max", {1}}}};
   CHECK_THAT(refusal(apart), Catch::Contains("tensors[0]: `slices` names no dimension"));
+}
+
+TEST_CASE("what the graph alone keeps goes after its last use, or with its last name") {
+  json last = op("aten::relu", json::array({{{"t", 3}}}), 4);
+  last["last_named"] = {1};
+  const json recorded = program(json::array({op("aten::cos", json::array({{{"t", 0}}}), 1), op("aten::sin", json::array({{{"t", 1}}}), 2),
+                                             op("aten::cos", json::array({{{"t", 2}}}), 3), last, op("hotlens::free", {1, 2}),
+                                             op("hotlens::backward", json::array({{{"t", 4}}, nullptr}))}));
+  auto read = decode(recorded);
+  REQUIRE(read);
+  CHECK(read->operators[3].last_named == std::vector<TensorId>{1});
+  CHECK(decode(encode(*read))->operators[3].last_named == std::vector<TensorId>{1});
+  release_after_last_use(*read);
+  std::vector<std::string> names;
+  for (const Operator& one : read->operators) names.push_back(one.name);
+  CHECK(names == std::vector<std::string>{"aten::cos", "aten::sin", "aten::cos", "hotlens::free", "aten::relu", "hotlens::free",
+                                          "hotlens::backward"});
+  CHECK(read->operators[3].args == Values{{TensorRef{2}}});
+  CHECK(read->operators[5].args == Values{{TensorRef{1}}});
 }

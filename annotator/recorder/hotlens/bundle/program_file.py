@@ -161,6 +161,8 @@ def _operator(operator: Operator, tree: Tree, numbers: dict[int, int]) -> dict[s
     }
     if operator.line is not None:
         row["line"] = operator.line
+    if operator.last_named:
+        row["last_named"] = [numbers[number] for number in operator.last_named]
     if operator.forward is not None:
         row["forward"] = [_operator(o, tree, numbers) for o in operator.forward]
         row["backward"] = None if operator.backward is None else [_operator(o, tree, numbers) for o in operator.backward]

@@ -33,6 +33,7 @@ class Operator:
     shapes: Any = None
     forward: list[Operator] | None = None  # of a custom autograd function
     backward: list[Operator] | None = None  # None: it did not run
+    last_named: list[int] = field(default_factory=list)  # tensors that no name held after it, and that autograd kept
 
 
 @dataclass

@@ -17,6 +17,7 @@ from .blocks import Blocks
 from .functions import Functions
 from .interception import Interception
 from .lines import Lines
+from .names import Names
 from .operands import Operands, shapes, tensors_in
 from .program import BEGIN, END, INPUT, OWN, TWICE, Operator, Program
 from .surroundings import Surroundings
@@ -46,6 +47,7 @@ class ProgramStep:
         self._blocks = Blocks(self.program, self.special)
         self._functions = Functions(self, self._tensors, self._operands)
         self._lines = Lines()
+        self._names = Names(self._tensors)
         self._tensor_arguments: dict[Any, tuple[list[int], list[str]]] = {}  # by operator: places and names
 
     # -- start and stop
@@ -83,6 +85,7 @@ class ProgramStep:
         self.modules, self.optimizers = [], []  # the next fold's take the place of these in memory
         self._surroundings.forget()
         self._functions.forget()
+        self._names.forget()
 
     def abandon(self) -> None:
         """In a forked child."""
@@ -235,7 +238,10 @@ class ProgramStep:
             self._operands.filled(args[0], self.program.operators)
         given = [self._operands.written(a) for a in args], {k: self._operands.written(v) for k, v in kwargs.items()}
         line = self._lines.of_call(self._surroundings.call)
-        return self._note(Operator(name, overload, *given, stage=self._surroundings.stage(), line=line))
+        note = self._note(Operator(name, overload, *given, stage=self._surroundings.stage(), line=line))
+        if self._functions.open is None:
+            self._names.look(note)
+        return note
 
     def _can_be_given(self, operator: Any, args: Any, kwargs: Any) -> bool:
         """Whether what it returns may come to be here as a batch does: without it no gradient is lost."""
@@ -334,6 +340,7 @@ class ProgramStep:
         gone = [k for k in self._functions.outside(self._tensors.dead) if k.gradient_of is None]
         self._tensors.dead.clear()
         if gone:
+            self._names.end(k.number for k in gone)
             at = self.program.operators.index(note)
             self.program.operators.insert(at, Operator("hotlens::free", "", [k.number for k in gone], {}, note.stage))
         if note.op == "hotlens::grad":

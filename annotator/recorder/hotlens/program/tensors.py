@@ -141,6 +141,14 @@ class Tensors:
     def of(self, tensor: Any) -> Known | None:
         return self._by_id.get(id(tensor))
 
+    def numbers(self, values: Iterable[Any]) -> Iterator[int]:
+        """Of those among them that are known."""
+        rows = self._by_id
+        for value in values:
+            known = rows.get(id(value))
+            if known is not None:
+                yield known.number
+
     def role(self, tensor: Any) -> Role | None:
         return self._roles.get(id(tensor))
 

@@ -1,0 +1,58 @@
+"""What a name of Python holds lives on where autograd no longer keeps it: peaks as of the edited script when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from training import edit, record, told_as_run
+
+TEXT = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+class Net(nn.Module):
+    def __init__(self, width=128):
+        super().__init__()
+        self.first, self.act, self.norm = nn.Linear(32, width), nn.GELU(), nn.LayerNorm(width)
+        self.second, self.last = nn.Linear(width, width), nn.Linear(width, 8)
+    def forward(self, x):
+        hidden = self.first(x)
+        active = self.act(hidden)
+        normed = self.norm(active)
+        again = self.second(normed)
+        squashed = F.gelu(again)
+        return self.last(squashed)
+model = nn.Sequential(Net(), nn.Linear(8, 32), Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(24):
+    x, y = torch.randn(256, 32), torch.randint(8, (256,))
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("names")
+    record(folder, TEXT)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("nn.GELU()", "nn.ReLU()"),  # keeps what it gives, where the other keeps what it gets
+        ("nn.GELU()", "nn.Tanh()"),
+        ("F.gelu(again)", "F.relu(again)"),
+        ("nn.LayerNorm(width)", "nn.Identity()"),
+        ("model = nn.Sequential(Net(), nn.Linear(8, 32), Net())", "model = nn.Sequential(Net(), nn.Linear(8, 32), Net()).bfloat16()"),
+    ],
+)
+def test_the_peak_is_that_of_the_edited_script(recorded: Path, tmp_path: Path, was: str, now: str) -> None:
+    text = TEXT.replace(was, now)
+    if "bfloat16" in now:
+        text = text.replace("    optimizer.zero_grad()", "    x = x.bfloat16()\n    optimizer.zero_grad()")
+    assert told_as_run(recorded, edit(recorded, TEXT, TEXT, text), tmp_path)
