@@ -65,3 +65,14 @@ def test_reading_names_holds_on_to_nothing(tmp_path: Path) -> None:
     program = json.loads(gzip.decompress((run.bundle.path / run.bundle.manifest["program"]).read_bytes()))
     rise = program["allocator"]["peak_bytes"] - program["allocator"]["start_bytes"]
     assert 3 * 80_000 > rise >= 2 * 80_000
+
+
+def test_of_a_loop_in_a_function_no_batch_of_before_is_there(tmp_path: Path) -> None:
+    """The map step is traced, which leaves copies of a function's variables."""
+    lines = TEXT.format(more="pass", late="pass").splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("for step"))
+    body = [line.replace("model(torch.randn(8, 4))", "model(x)") for line in lines[at + 1 :]]
+    loop = ["def main():", "    " + lines[at], "        x = torch.randn(8, 4)", *("    " + line for line in body), "main()"]
+    run = record_text(tmp_path, "\n".join([*lines[:at], *loop]) + "\n")
+    program = json.loads(gzip.decompress((run.bundle.path / run.bundle.manifest["program"]).read_bytes()))
+    assert [one["kind"] for one in program["tensors"] if one["shape"] == [8, 4]] == ["input"]

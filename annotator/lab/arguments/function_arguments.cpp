@@ -88,18 +88,37 @@ std::optional<lab::Value> value_of(Node value, const Known& known) {
   return number ? std::optional(lab::Value{*number}) : std::nullopt;
 }
 
+void add_calls(const source::Code& code, std::vector<Node>& to) {
+  source::walk(code.root(), [&](Node node) {
+    if (node.is("call") && !name_of(node).empty()) to.push_back(node);
+    return true;
+  });
+}
+
+// Of the files that were edited.
 std::vector<Node> calls(const Sources& sources, const Sources& other) {
   std::vector<Node> all;
   for (const auto& [path, code] : sources.files) {
     const auto beside = other.files.find(path);
     const bool wanted = !sources.packages.contains(path) && beside != other.files.end() && beside->second != code;
-    if (!wanted) continue;
-    source::walk(code->root(), [&](Node node) {
-      if (node.is("call") && !name_of(node).empty()) all.push_back(node);
-      return true;
-    });
+    if (wanted) add_calls(*code, all);
   }
   return all;
+}
+
+// Whether every call of the function in any file, packages' too, says the same.
+bool is_said_everywhere(const ArgumentEdit& edit, const Known& known, const Sources& sources) {
+  return std::ranges::all_of(sources.files, [&](const auto& file) {
+    const std::string& text = file.second->text();
+    const bool names =
+        text.find(known.function) != std::string::npos || (!known.layer.empty() && text.find(known.layer) != std::string::npos);
+    std::vector<Node> all;
+    if (names) add_calls(*file.second, all);
+    return std::ranges::all_of(all, [&](Node call) {
+      const bool own = known.function == name_of(call) || known.layer == name_of(call);
+      return !own || value_of(given(call, known.keyword), known) == edit.value;
+    });
+  });
 }
 
 bool is_on(const lab::Value& rate) {
@@ -154,6 +173,7 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
       if (known.kind == Takes::counts || before == after || (known.kind == Takes::real && before && is_on(*before) && is_on(*after)))
         continue;
       plain.edits.push_back({.op = known.op,
+                             .layer = known.layer,
                              .keyword = known.keyword,
                              .place = known.place,
                              .value = *after,
@@ -165,17 +185,12 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
     take_out(is[at], keywords, now);
   }
   if (now.empty() || is_nested(then) || is_nested(now)) return std::nullopt;
-  // Every call of it has to say the same: which operator is of which call is not known.
   for (const ArgumentEdit& edit : plain.edits) {
-    const bool all = std::ranges::all_of(is, [&](Node call) {
-      return std::ranges::none_of(kKnown, [&](const Known& known) {
-        const bool other =
-            known.op == edit.op && known.keyword == edit.keyword && (known.function == name_of(call) || known.layer == name_of(call));
-        return other && value_of(given(call, known.keyword), known) != edit.value;
-      });
-    });
-    if (!all)
-      return std::unexpected(Unclear{.reason = "which of several calls this is in the recorded step is not followed", .at = edit.at});
+    for (const Known& known : kKnown) {
+      const bool wanted = known.op == edit.op && known.keyword == edit.keyword;
+      if (wanted && !is_said_everywhere(edit, known, edited))
+        return std::unexpected(Unclear{.reason = "which of several calls this is in the recorded step is not followed", .at = edit.at});
+    }
   }
   replace_in(plain.executed, then);
   replace_in(plain.edited, now);
@@ -189,6 +204,9 @@ std::optional<Unclear> change_argument(Rewritten& rewritten, const ArgumentEdit&
   for (lab::Operator& op : program.operators) {
     if (op.name != edit.op) continue;
     found = true;
+    const bool of_torch = op.module != lab::kNoModule && op.line < 0 && program.classes.at(op.module) != edit.layer;
+    if (of_torch)
+      return Unclear{.reason = "a layer of torch calls it, too", .module = program.modules.at(op.module), .at = edit.at, .op = op.name};
     if (lab::Value* value = lab::argument(op, edit.place, edit.keyword)) {
       *value = edit.value;
     } else {

@@ -1,6 +1,6 @@
 // Arguments of functions that one operator takes as they are: `label_smoothing` of a cross entropy, whether attention is causal.
 //
-// Read from the text, where every call of the function that the files have says the same.
+// Read from the text, where every call of the function in any file says the same.
 #pragma once
 
 #include <expected>
@@ -15,8 +15,8 @@
 namespace hotlens::layers {
 
 struct ArgumentEdit {
-  std::string_view op, keyword;  // "aten::cross_entropy_loss", "label_smoothing"
-  std::size_t place = 0;         // among the operator's arguments
+  std::string_view op, layer, keyword;  // "aten::cross_entropy_loss", "CrossEntropyLoss", "label_smoothing"
+  std::size_t place = 0;                // among the operator's arguments
   lab::Value value;
   std::string what;  // "cross_entropy(label_smoothing=0.0 → 0.1)"
   Line at;           // in the edited text

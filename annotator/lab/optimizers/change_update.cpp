@@ -32,6 +32,8 @@ class UpdateChange {
       lab::Update& update = (*updates)[at];
       if (!edit_.calls.empty() && !edit_.calls[at]) continue;
       if (update.parameters.empty()) return unclear({.reason = "the update is fused in a way that is not known"});
+      if ((update.family == lab::OptimizerFamily::adam) != edit_.was_adam)
+        return unclear({.reason = "the recorded step is that of another optimizer"});
       for (Updated& one : update.parameters) {
         if (auto why = change(one, update.family)) return unclear(std::move(*why));
       }

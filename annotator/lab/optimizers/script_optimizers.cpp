@@ -18,6 +18,7 @@ namespace hotlens::layers {
 namespace {
 
 constexpr std::string_view kModule = "torch.optim";
+constexpr const char* kSeveral = "which of several optimizers takes the recorded step is not followed";
 
 // Parameters of the constructors in order, after that for the parameters of the model; what comes after them is given by name.
 constexpr std::array<std::string_view, 5> kOfSgd{"lr", "momentum", "dampening", "weight_decay", "nesterov"};
@@ -168,13 +169,13 @@ std::string shown(const Stated& one) {
   return options.empty() ? one.name : fmt::format("{}({})", one.name, options);
 }
 
-// All of a text, in order.
-std::vector<Stated> all_stated(const Sources& sources, const Sources& other) {
+// Of files that are other ones in `other`, or of all of the project, in order.
+std::vector<Stated> all_stated(const Sources& sources, const Sources* other) {
   std::vector<Stated> all;
   for (const auto& [path, code] : sources.files) {
-    const auto beside = other.files.find(path);
-    const bool wanted = !sources.packages.contains(path) && beside != other.files.end() && beside->second != code;
-    if (!wanted || code->text().find("optim") == std::string::npos) continue;
+    const auto beside = other == nullptr ? sources.files.end() : other->files.find(path);
+    const bool wanted = other == nullptr || (beside != other->files.end() && beside->second != code);
+    if (!wanted || sources.packages.contains(path) || code->text().find("optim") == std::string::npos) continue;
     source::walk(code->root(), [&](Node node) {
       if (auto one = node.is("call") ? stated(node) : std::nullopt) all.push_back(std::move(*one));
       return true;
@@ -280,7 +281,8 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
   }
   const bool reformed = is_of_other_form(was, is);
   if (!differs && !reformed) return std::nullopt;
-  OptimizerEdit edit{.adam = is.name != "SGD",
+  OptimizerEdit edit{.was_adam = was.name != "SGD",
+                     .adam = is.name != "SGD",
                      .decoupled = is.name == "AdamW",
                      .weight_decay = targets["weight_decay"],
                      .momentum = targets["momentum"],
@@ -292,7 +294,7 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
                      .calls = all.size() > 1 ? calls_of_step(all, is) : std::vector<bool>(),
                      .what = differs ? shown(was) + " → " + shown(is) : of_form(was, is),
                      .at = line_of(is.call)};
-  if (all.size() > 1 && edit.calls.empty()) return unclear("which of several optimizers takes the recorded step is not followed");
+  if (all.size() > 1 && edit.calls.empty()) return unclear(kSeveral);
   if (reformed) {
     const auto form = [&](std::string_view name) {
       const auto given = is.options.find(name);
@@ -309,7 +311,7 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
 }  // namespace
 
 std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const Sources& executed, const Sources& edited) {
-  const std::vector<Stated> was = all_stated(executed, edited), is = all_stated(edited, executed);
+  const std::vector<Stated> was = all_stated(executed, &edited), is = all_stated(edited, &executed);
   if (was.size() != is.size()) return std::nullopt;
   PlainOptimizers plain{.executed = executed, .edited = edited, .edits = {}};
   std::vector<Pair> pairs;
@@ -321,6 +323,8 @@ std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const 
     pairs.push_back({was[at], is[at]});
   }
   if (pairs.empty()) return std::nullopt;
+  if (!plain.edits.empty() && all_stated(edited, nullptr).size() != is.size())
+    return std::unexpected(Unclear{.reason = kSeveral, .at = plain.edits.front().at});
   make_plain(plain.executed, pairs, [](const Pair& pair) -> const Stated& { return pair.was; });
   make_plain(plain.edited, pairs, [](const Pair& pair) -> const Stated& { return pair.is; });
   return plain;

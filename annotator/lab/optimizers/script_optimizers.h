@@ -15,7 +15,7 @@ namespace hotlens::layers {
 
 // Absent options stay what the recorded update shows of each parameter.
 struct OptimizerEdit {
-  bool adam = false, decoupled = false;  // decoupled: AdamW's weight decay
+  bool was_adam = false, adam = false, decoupled = false;  // decoupled: AdamW's weight decay
   std::optional<double> weight_decay, momentum;
   std::optional<bool> nesterov, amsgrad, maximize;
   std::optional<bool> lists, fused;  // absent: as recorded

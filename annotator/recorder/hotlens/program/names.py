@@ -6,7 +6,7 @@ Before each operator the local variables of all frames are read. What one of the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -27,8 +27,20 @@ class Names:
         self._last: dict[int, Operator] = {}  # by number of a tensor
         self._readable: dict[CodeType, bool] = {}
 
+    def begin(self) -> None:
+        """Before it is known what exists: a trace function has left copies of variables that are others now."""
+        for frame in self._frames():
+            _let_go(frame, frame.f_locals)
+
     def look(self, operator: Operator) -> None:
         """Before it runs."""
+        for frame in self._frames():
+            variables = frame.f_locals
+            for number in self._tensors.numbers(_with_entries(variables.values())):
+                self._last[number] = operator
+            _let_go(frame, variables)
+
+    def _frames(self) -> Iterator[FrameType]:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
@@ -36,15 +48,8 @@ class Names:
             if readable is None:
                 readable = self._readable[code] = not is_ours(code.co_filename) and ASKS_FOR_NAMES.isdisjoint(code.co_names)
             if readable:
-                self._see(frame, operator)
+                yield frame
             frame = frame.f_back
-
-    def _see(self, frame: FrameType, operator: Operator) -> None:
-        variables = frame.f_locals
-        for number in self._tensors.numbers(_with_entries(variables.values())):
-            self._last[number] = operator
-        if frame.f_code.co_flags & CO_OPTIMIZED and not IS_VIEW:
-            variables.clear()  # a copy, which would hold on to what the names let go of
 
     def end(self, numbers: Iterable[int]) -> None:
         """Of tensors that the graph alone kept at last."""
@@ -56,6 +61,12 @@ class Names:
     def forget(self) -> None:
         self._last.clear()
         self._readable.clear()
+
+
+def _let_go(frame: FrameType, variables: dict[str, Any]) -> None:
+    """A function's variables were copied: the copy would hold on to what the names let go of."""
+    if frame.f_code.co_flags & CO_OPTIMIZED and not IS_VIEW:
+        variables.clear()
 
 
 def _with_entries(values: Iterable[Any]) -> list[Any]:

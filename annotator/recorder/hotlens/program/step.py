@@ -146,6 +146,7 @@ class ProgramStep:
     def begin(self) -> None:
         """The model is about to be called for the first time, or something is done to what is trained."""
         self.begun = True
+        self._names.begin()
         for parameter in self._parameters:
             if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
                 raise Unreplayable("hooks on gradients run Python within the backward pass")
