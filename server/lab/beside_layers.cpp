@@ -5,6 +5,7 @@
 #include "annotator/lab/arguments/function_arguments.h"
 #include "annotator/lab/casts/casts.h"
 #include "annotator/lab/casts/retype.h"
+#include "annotator/lab/layers/effects/left_out.h"
 #include "annotator/lab/layers/quiet/numbers.h"
 #include "annotator/lab/layers/quiet/statements.h"
 #include "annotator/lab/optimizers/change_update.h"
@@ -55,6 +56,7 @@ std::expected<BesideLayers, layers::Unclear> read_beside_layers(const layers::So
     go_on(all, **optimizers);
     for (layers::OptimizerEdit& one : (*optimizers)->edits) add(all, std::move(one), layers::change_update);
   }
+  all.executed = layers::with_names_of_arguments(all.executed, all.edited);
   return all;
 }
 

@@ -56,3 +56,22 @@ def test_the_peak_is_that_of_the_edited_script(recorded: Path, tmp_path: Path, w
     if "bfloat16" in now:
         text = text.replace("    optimizer.zero_grad()", "    x = x.bfloat16()\n    optimizer.zero_grad()")
     assert told_as_run(recorded, edit(recorded, TEXT, TEXT, text), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([("        normed = self.norm(active)\n", ""), ("(normed)", "(active)")], ["LayerNorm(128) not called"]),
+        ([("        squashed = F.gelu(again)\n", ""), ("(squashed)", "(again)")], ["gelu removed"]),
+        (
+            [("        active = self.act(hidden)\n        normed = self.norm(active)\n", ""), ("(normed)", "(hidden)")],
+            ["GELU() not called", "LayerNorm(128) not called"],
+        ),
+    ],
+)
+def test_a_call_goes_whose_result_had_a_name(recorded: Path, tmp_path: Path, pairs: list[tuple[str, str]], told: list[str]) -> None:
+    text = TEXT
+    for was, now in pairs:
+        assert was in text
+        text = text.replace(was, now)
+    assert sorted(set(told_as_run(recorded, edit(recorded, TEXT, TEXT, text), tmp_path))) == told
