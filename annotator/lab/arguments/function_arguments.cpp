@@ -125,10 +125,8 @@ bool is_on(const lab::Value& rate) {
   return rate != lab::Value{0.0};
 }
 
-using Taken = std::map<const source::Code*, std::map<Span, std::string>>;
-
 // The arguments that stay, on as many lines.
-void take_out(Node call, const std::vector<std::string_view>& keywords, Taken& to) {
+void take_out(Node call, const std::vector<std::string_view>& keywords, Pieces& to) {
   const Node list = call.field("arguments");
   std::string text;
   for (const Node& one : list.children()) {
@@ -140,17 +138,11 @@ void take_out(Node call, const std::vector<std::string_view>& keywords, Taken& t
 }
 
 // A call within the arguments of another one.
-bool is_nested(const Taken& taken) {
+bool is_nested(const Pieces& taken) {
   return std::ranges::any_of(taken, [](const auto& of_code) {
     std::uint32_t end = 0;
     return std::ranges::any_of(of_code.second, [&](const auto& one) { return one.first.first < std::exchange(end, one.first.second); });
   });
-}
-
-void replace_in(Sources& sources, const Taken& taken) {
-  for (auto& [path, code] : sources.files) {
-    if (const auto found = taken.find(code.get()); found != taken.end()) code = replaced(*code, found->second);
-  }
 }
 
 }  // namespace
@@ -160,7 +152,7 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
   const auto same_name = [](Node one, Node other) { return name_of(one) == name_of(other); };
   if (!std::ranges::equal(was, is, same_name)) return std::nullopt;
   PlainArguments plain{.executed = executed, .edited = edited, .edits = {}};
-  Taken then, now;
+  Pieces then, now;
   for (std::size_t at = 0; at < is.size(); ++at) {
     std::vector<std::string_view> keywords;
     for (const Known& known : kKnown) {
@@ -192,8 +184,8 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
         return std::unexpected(Unclear{.reason = "which of several calls this is in the recorded step is not followed", .at = edit.at});
     }
   }
-  replace_in(plain.executed, then);
-  replace_in(plain.edited, now);
+  replace_in(plain.executed.files, then);
+  replace_in(plain.edited.files, now);
   return plain;
 }
 

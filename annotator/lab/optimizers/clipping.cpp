@@ -74,14 +74,6 @@ std::vector<Node> clippings(const Sources& sources, const Sources& other) {
   return all;
 }
 
-void blank(Sources& sources, Node statement) {
-  for (auto& [path, code] : sources.files) {
-    if (code.get() != statement.code) continue;
-    code = replaced(*code, {{span_of(statement), passed(statement)}});
-    return;
-  }
-}
-
 // The operators of one call, each on the gradients of all parameters.
 std::vector<Operator> clipped(const std::vector<lab::Updated>& all, const lab::Fresh& fresh) {
   std::vector<Operator> operators;
@@ -165,10 +157,10 @@ std::optional<PlainClipping> without_clipping(const Sources& executed, const Sou
   if (was.empty()) {
     plain.edit.at = line_of(is[0]);
     plain.edit.what = "clip_grad_norm_ added";
-    blank(plain.edited, is[0]);
+    replace_in(plain.edited.files, {{is[0].code, {{span_of(is[0]), passed(is[0])}}}});
   } else {
     plain.edit.what = "clip_grad_norm_ removed";
-    blank(plain.executed, was[0]);
+    replace_in(plain.executed.files, {{was[0].code, {{span_of(was[0]), passed(was[0])}}}});
   }
   return plain;
 }

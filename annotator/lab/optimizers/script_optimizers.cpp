@@ -196,22 +196,20 @@ struct Pair {
 
 // Calls become `callee(parameters)`, on as many lines, with the executed callee; which classes are imported says nothing then.
 void make_plain(Sources& sources, const std::vector<Pair>& pairs, const Stated& (*own)(const Pair&)) {
-  std::map<const source::Code*, std::map<Span, std::string>> spans;
+  Pieces spans;
   for (const Pair& pair : pairs) {
     const Stated& one = own(pair);
     const std::string_view parameters = one.parameters.text();
     spans[one.call.code][span_of(one.call)] = fmt::format("{}({}{})", pair.was.call.field("function").text(), parameters,
                                                           line_ends(one.call.text()).substr(line_ends(parameters).size()));
   }
-  for (auto& [path, code] : sources.files) {
-    const auto found = spans.find(code.get());
-    if (found == spans.end()) continue;
+  for (auto& [code, pieces] : spans) {
     source::walk(code->root(), [&](Node node) {
-      if (imports_optimizers(node)) found->second[span_of(node)] = passed(node);
+      if (imports_optimizers(node)) pieces[span_of(node)] = passed(node);
       return !node.is("function_definition") && !node.is("class_definition");
     });
-    code = replaced(*code, found->second);
   }
+  replace_in(sources.files, spans);
 }
 
 // Calls of step() of the optimizers, where one function has all of them: whether they are that of the call. Empty: not known.

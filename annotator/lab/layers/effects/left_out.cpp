@@ -69,16 +69,14 @@ Sources with_names_of_arguments(const Sources& executed, const Sources& edited) 
     return was != executed.files.end() && is != edited.files.end() && was->second != is->second && !edited.packages.contains(path);
   };
   const Functions was = functions_of(executed.files, wanted), is = functions_of(edited.files, wanted);
-  std::map<const source::Code*, std::map<Span, std::string>> spans;
+  Pieces spans;
   for (const auto& [key, function] : was) {
     const auto now = is.find(key);
     if (now == is.end() || same_wording(function, now->second)) continue;
     for (const auto& [name, root] : left_out(function, now->second))
       for_each_name(function, name, [&](Node one) { spans[one.code][span_of(one)] = root; });
   }
-  for (auto& [path, code] : all.files) {
-    if (const auto found = spans.find(code.get()); found != spans.end()) code = replaced(*code, found->second);
-  }
+  replace_in(all.files, spans);
   return all;
 }
 

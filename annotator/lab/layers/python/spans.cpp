@@ -23,4 +23,10 @@ std::shared_ptr<const source::Code> replaced(const source::Code& code, const std
   return std::make_shared<source::Code>(code.path(), std::move(text));
 }
 
+void replace_in(std::map<std::filesystem::path, std::shared_ptr<const source::Code>>& files, const Pieces& pieces) {
+  for (auto& [path, code] : files) {
+    if (const auto found = pieces.find(code.get()); found != pieces.end()) code = replaced(*code, found->second);
+  }
+}
+
 }  // namespace hotlens::layers

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,5 +23,9 @@ std::string passed(Node statement);
 
 // No two spans share a byte.
 std::shared_ptr<const source::Code> replaced(const source::Code& code, const std::map<Span, std::string>& spans);
+
+// Of several files.
+using Pieces = std::map<const source::Code*, std::map<Span, std::string>>;
+void replace_in(std::map<std::filesystem::path, std::shared_ptr<const source::Code>>& files, const Pieces& pieces);
 
 }  // namespace hotlens::layers
