@@ -15,9 +15,9 @@
 namespace hotlens::layers {
 namespace {
 
-// `counts`: a number that changes neither time nor memory. `rate`: only whether it is 0 does; torch then takes another way, which keeps
-// other tensors. `reduction`: "mean" or "sum".
-enum class Takes : std::uint8_t { real, truth, reduction, counts, rate };
+// `counts`: a number that changes neither time nor memory. `real`: one of which only whether it is 0 does. `reduction`: "mean" or "sum".
+// `activation`: which operator the layer calls.
+enum class Takes : std::uint8_t { real, truth, reduction, counts, activation };
 
 struct Known {
   std::string_view function, layer, op, keyword, standard;
@@ -26,7 +26,7 @@ struct Known {
 };
 
 // As torch.nn.functional documents them, and the operators' schemas.
-constexpr std::array<Known, 8> kKnown{{
+constexpr std::array<Known, 10> kKnown{{
     {"cross_entropy", "CrossEntropyLoss", "aten::cross_entropy_loss", "label_smoothing", "0.0", 5, Takes::real},
     {"cross_entropy", "CrossEntropyLoss", "aten::cross_entropy_loss", "reduction", "'mean'", 3, Takes::reduction},
     {"cross_entropy", "CrossEntropyLoss", "aten::cross_entropy_loss", "ignore_index", "-100", 4, Takes::counts},
@@ -36,7 +36,19 @@ constexpr std::array<Known, 8> kKnown{{
      Takes::reduction},
     {"scaled_dot_product_attention", "", "aten::scaled_dot_product_attention", "dropout_p", "0.0", 4, Takes::real},
     {"scaled_dot_product_attention", "", "aten::scaled_dot_product_attention", "is_causal", "False", 5, Takes::truth},
+    {"", "TransformerEncoderLayer", "", "activation", "F.relu", 4, Takes::activation},
+    {"", "TransformerDecoderLayer", "", "activation", "F.relu", 4, Takes::activation},
 }};
+
+constexpr std::array<std::string_view, 2> kActivations{"aten::relu", "aten::gelu"};
+
+// Of `F.gelu`, `"gelu"`; empty: another one.
+std::string activation_named(std::string_view text) {
+  if (text.size() > 2 && (text.front() == '"' || text.front() == '\'')) text = text.substr(1, text.size() - 2);
+  if (const std::size_t dot = text.rfind('.'); dot != std::string_view::npos) text = text.substr(dot + 1);
+  const std::string name = "aten::" + std::string(text);
+  return is_among(kActivations, name) ? name : std::string();
+}
 
 // The function or layer of torch.nn that is called; empty: another one.
 std::string_view name_of(Node call) {
@@ -84,6 +96,10 @@ std::optional<lab::Value> value_of(Node value, const Known& known) {
     if (name != "mean" && name != "sum") return std::nullopt;
     return lab::Value{lab::Whole{name == "mean" ? 1 : 2}};
   }
+  if (known.kind == Takes::activation) {
+    std::string name = activation_named(text);
+    return name.empty() ? std::nullopt : std::optional(lab::Value{std::move(name)});
+  }
   const auto number = value ? number_of(in_training(value)) : std::optional(0.0);
   return number ? std::optional(lab::Value{*number}) : std::nullopt;
 }
@@ -110,8 +126,8 @@ std::vector<Node> calls(const Sources& sources, const Sources& other) {
 bool is_said_everywhere(const ArgumentEdit& edit, const Known& known, const Sources& sources) {
   return std::ranges::all_of(sources.files, [&](const auto& file) {
     const std::string& text = file.second->text();
-    const bool names =
-        text.find(known.function) != std::string::npos || (!known.layer.empty() && text.find(known.layer) != std::string::npos);
+    const auto has = [&](std::string_view name) { return !name.empty() && text.find(name) != std::string::npos; };
+    const bool names = has(known.function) || has(known.layer);
     std::vector<Node> all;
     if (names) add_calls(*file.second, all);
     return std::ranges::all_of(all, [&](Node call) {
@@ -179,7 +195,7 @@ std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const So
   if (now.empty() || is_nested(then) || is_nested(now)) return std::nullopt;
   for (const ArgumentEdit& edit : plain.edits) {
     for (const Known& known : kKnown) {
-      const bool wanted = known.op == edit.op && known.keyword == edit.keyword;
+      const bool wanted = known.op == edit.op && known.keyword == edit.keyword && (!edit.op.empty() || known.layer == edit.layer);
       if (wanted && !is_said_everywhere(edit, known, edited))
         return std::unexpected(Unclear{.reason = "which of several calls this is in the recorded step is not followed", .at = edit.at});
     }
@@ -194,7 +210,11 @@ std::optional<Unclear> change_argument(Rewritten& rewritten, const ArgumentEdit&
   lab::release_after_last_use(program);  // what autograd keeps may depend on it
   bool found = false;
   for (lab::Operator& op : program.operators) {
-    if (op.name != edit.op) continue;
+    if (edit.op.empty() && op.module != lab::kNoModule && program.classes.at(op.module) == edit.layer && is_among(kActivations, op.name)) {
+      op.name = std::get<std::string>(edit.value.is);
+      found = true;
+    }
+    if (edit.op.empty() || op.name != edit.op) continue;
     found = true;
     const bool of_torch = op.module != lab::kNoModule && op.line < 0 && program.classes.at(op.module) != edit.layer;
     if (of_torch)

@@ -15,7 +15,7 @@
 namespace hotlens::layers {
 
 struct ArgumentEdit {
-  std::string_view op, layer, keyword;  // "aten::cross_entropy_loss", "CrossEntropyLoss", "label_smoothing"
+  std::string_view op, layer, keyword;  // "aten::cross_entropy_loss", "CrossEntropyLoss", "label_smoothing"; no op: which one it is
   std::size_t place = 0;                // among the operator's arguments
   lab::Value value;
   std::string what;  // "cross_entropy(label_smoothing=0.0 → 0.1)"

@@ -410,7 +410,6 @@ json encoded(const Operator& op) {
   if (op.module != kNoModule) row["module"] = op.module;
   if (op.call >= 0) row["call"] = op.call;
   if (op.line >= 0) row["line"] = op.line;
-  if (!op.last_named.empty()) row["last_named"] = op.last_named;
   for (const Operator& one : op.forward) row["forward"].push_back(encoded(one));
   for (const Operator& one : op.backward) row["backward"].push_back(encoded(one));
   return row;

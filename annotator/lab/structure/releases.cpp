@@ -1,5 +1,6 @@
 #include "annotator/lab/structure/releases.h"
 
+#include <set>
 #include <utility>
 
 namespace hotlens::lab {
@@ -13,6 +14,23 @@ Operator release(const std::vector<TensorId>& ids) {
 std::size_t after_releases(const Program& program, std::size_t place) {
   while (place < program.operators.size() && program.operators[place].kind == OperatorKind::free) ++place;
   return place;
+}
+
+void postpone_others(Program& program, std::size_t begin, std::size_t end, std::size_t place, std::size_t more) {
+  std::set<TensorId> own;
+  for (std::size_t at = begin; at < end; ++at) {
+    for_each_tensor(program.operators[at], [&](TensorId id) { own.insert(id); });
+    own.insert(program.operators[at].out.begin(), program.operators[at].out.end());
+  }
+  std::vector<TensorId> later;
+  for (std::size_t at = end; at < place; ++at) {
+    if (program.operators[at].kind != OperatorKind::free) continue;
+    for_each_tensor(program.operators[at], [&](TensorId id) {
+      if (!own.contains(id)) later.push_back(id);
+    });
+    keep_only(program.operators[at], [&](TensorId id) { return own.contains(id); });
+  }
+  if (!later.empty()) program.operators.insert(program.operators.begin() + static_cast<std::ptrdiff_t>(place + more), release(later));
 }
 
 void release_after_last_use(Program& program) {

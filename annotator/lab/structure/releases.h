@@ -20,6 +20,10 @@ bool keep_only(Operator& release, const Keeps& keeps) {
   return !release.args.empty();
 }
 
+// What releases from `end` on to `place` let go and operators [begin, end) do not have is let go after [place, place + more): a function
+// around them returned, and those come before it does.
+void postpone_others(Program& program, std::size_t begin, std::size_t end, std::size_t place, std::size_t more);
+
 // Tensors that the list lets go right before a backward pass, when only the graph kept them: let go after their last use or their last name
 // instead, as Python did.
 void release_after_last_use(Program& program);

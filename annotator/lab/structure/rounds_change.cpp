@@ -131,6 +131,8 @@ bool insert_rounds(Draft& draft, const Rounds& rounds, std::size_t after_round, 
   std::vector<Operator>& operators = draft.program.operators;
   operators.insert(operators.begin() + static_cast<std::ptrdiff_t>(place), std::make_move_iterator(made.begin()),
                    std::make_move_iterator(made.end()));
+  if (after_round + 1 == rounds.all.size())
+    postpone_others(draft.program, before.before.front().begin, before.calls.back().end, place, more);
   const auto put = [&] {
     const auto last = std::find_if(list.rbegin(), list.rend(), [&](const Value& value) { return is_of(value, before.gathered); });
     if (last != list.rend()) list.insert(last.base(), more_of_list.begin(), more_of_list.end());

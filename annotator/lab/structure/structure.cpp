@@ -320,6 +320,7 @@ class Restructuring {
     const std::size_t more = made->operators.size();
     std::vector<Operator>& operators = draft_.program.operators;
     operators.insert(operators.begin() + at(place), made->operators.begin(), made->operators.end());
+    if (after == nullptr) lab::postpone_others(draft_.program, gap.of_names ? before->end : before->begin, before->end, place, more);
     place += more;
     if (made->out == in) return std::nullopt;
     const bool last = flow->out == in || !is_used(in, end + more);

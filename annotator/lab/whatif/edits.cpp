@@ -50,6 +50,7 @@ void replace_tensor(Operator& op, TensorId was, TensorId is) {
   for (Value& value : op.args) replace_tensor(value, was, is);
   for (auto& [name, value] : op.kwargs) replace_tensor(value, was, is);
   std::ranges::replace(op.out, was, is);
+  std::ranges::replace(op.last_named, was, is);
   for (Operator& one : op.forward) replace_tensor(one, was, is);
   for (Operator& one : op.backward) replace_tensor(one, was, is);
 }

@@ -75,3 +75,44 @@ def test_a_call_goes_whose_result_had_a_name(recorded: Path, tmp_path: Path, pai
         assert was in text
         text = text.replace(was, now)
     assert sorted(set(told_as_run(recorded, edit(recorded, TEXT, TEXT, text), tmp_path))) == told
+
+
+ENDS = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+class Block(nn.Module):
+    def __init__(self, width=48):
+        super().__init__()
+        self.up, self.down, self.drop = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.Dropout(0.1)
+    def forward(self, x):
+        wide = F.gelu(self.up(x))
+        narrow = self.down(wide)
+        dropped = self.drop(narrow)
+        output = x + dropped
+        return output
+layer = nn.TransformerEncoderLayer(48, 4, 192, batch_first=True, activation="gelu")
+model = nn.Sequential(nn.Embedding(60, 48), nn.TransformerEncoder(layer, 2), Block(), Block(), nn.Linear(48, 60))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(24):
+    x = torch.randint(60, (8, 20))
+    loss = F.cross_entropy(model(x).flatten(0, 1), x.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("        return output", "        output = F.relu(output)\n        return output"),
+        ("(layer, 2)", "(layer, 3)"),
+        ('activation="gelu"', 'activation="relu"'),
+        ('activation="gelu")', "activation=F.relu)"),
+    ],
+)
+def test_what_names_hold_goes_when_their_function_returns(tmp_path: Path, was: str, now: str) -> None:
+    """After what comes at its end: a call, a layer of torch's own loop over layers."""
+    record(tmp_path / "ends", ENDS)
+    assert told_as_run(tmp_path / "ends", edit(tmp_path / "ends", ENDS, was, now), tmp_path / "truth")

@@ -205,6 +205,12 @@ def test_what_does_not_fit_is_marked_in_the_operators_words(typist: Typist) -> N
     assert until(lambda: typist.marks() == [])
 
 
+def test_another_optimizer_tells_its_time_at_its_line(typist: Typist) -> None:
+    typist.types(SCRIPT.replace("SGD(model.parameters(), lr=0.1)", "AdamW(model.parameters())"))
+    assert until(lambda: predicts(typist.hint(6)))
+    assert "SGD → AdamW" in typist.hover(6).replace("\\", "") and typist.marks("not-predicted") == []
+
+
 def test_an_edit_beside_layers_is_marked_at_its_line_with_the_reason(typist: Typist) -> None:
     typist.types(SCRIPT.replace(LAYER, LAYER.replace("512", "1024") + ".half()").replace("head = nn.Linear(512", "head = nn.Linear(1024"))
     assert until(lambda: typist.marks("not-predicted") != [])

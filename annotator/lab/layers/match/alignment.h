@@ -59,6 +59,7 @@ struct Gap {
   std::string recorded_holder = {};  // of an edited `forward`
   Line at = {};                      // of an edited `forward`, in the edited text
   std::optional<Lines> value = {};   // of the recorded statement whose value `inserted` gets: `x = torch.cat([x, skip])`
+  bool of_names = false;             // that is made of variables alone, which live on until the method returns: `y = x + skip`
   std::optional<Rounds> rounds = {};
   bool gathered = false;  // of a list whose entries take the same, and whose results are taken together
   bool rebinds = false;   // what is inserted before `after` is what everything after it takes

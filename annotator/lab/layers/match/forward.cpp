@@ -167,6 +167,15 @@ class ForwardComparison {
     return std::ranges::any_of(node.children(), [&](const Node& child) { return is_also(child, name); });
   }
 
+  // `x + skip`, `self.last(wide)`: of other variables than the one that is given the result.
+  static bool is_of_names(Node value, std::string_view target) {
+    const bool call = value.is("call");
+    if (!call && !value.is("binary_operator")) return false;
+    return std::ranges::all_of(call ? value.field("arguments").children() : value.children(), [&](const Node& one) {
+      return (one.is("identifier") && one.text() != target) || one.is("integer") || one.is("float");
+    });
+  }
+
   bool compare(const Chain& was, const Chain& is) {
     if (!same(was.base, is.base)) return false;
     const std::size_t n = was.steps.size(), m = is.steps.size();
@@ -181,7 +190,11 @@ class ForwardComparison {
         gap.at = line_of(is.steps[j].at);
         gap.inserted.push_back(is.steps[j]);
       }
-      if (gap.removed.empty()) gap.value = lines_of_value(kept.empty() ? was.base : was.steps[kept.back()].at);
+      if (gap.removed.empty()) {
+        const Node value = kept.empty() ? was.base : was.steps[kept.back()].at;
+        gap.value = lines_of_value(value);
+        gap.of_names = is_of_names(value, was.target);
+      }
       for (std::size_t one = kept.size(); one-- > 0;) add_before(was.steps[kept[one]], gap);
       if (i < n) gap.after.push_back(first_in(was.steps[i]));
       if (calls_entries(gap.removed) || calls_entries(gap.inserted)) return false;
