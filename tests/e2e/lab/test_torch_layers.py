@@ -195,8 +195,9 @@ def test_the_peak_is_that_of_the_script_really_edited_so(recorded: Path, tmp_pat
     assert what in told_as_run(recorded / name, text, tmp_path / "truth")
 
 
-def test_an_activation_of_a_layer_that_holds_others_is_refused(recorded: Path) -> None:
-    edit(recorded / "encoder", ENCODER, "batch_first=True)", "batch_first=True, activation='gelu')")
+@pytest.mark.parametrize("more", ["norm_first=True", "activation=F.silu"])
+def test_another_order_or_kind_within_a_layer_that_holds_others_is_refused(recorded: Path, more: str) -> None:
+    edit(recorded / "encoder", ENCODER, "batch_first=True)", f"batch_first=True, {more})")
     (refusal,) = predicted(recorded / "encoder")["refused"]
     assert "TransformerEncoderLayer" in refusal["reason"]
 
