@@ -22,7 +22,6 @@ using std::chrono::milliseconds;
 
 constexpr Rounds kSizeRounds{.least = 3, .most = 15, .within = milliseconds(4'000)};  // of one batch size
 constexpr Rounds kQuickRounds{.least = 3, .most = 15, .within = milliseconds(250)};
-constexpr milliseconds kLongestQuick{60'000};
 
 // Of the measured step, beside its operators, its loader and its page faults.
 Ns not_replayed(const Recorded& recorded, const Replays& replayed, const StepFaults& faults) {
@@ -108,8 +107,7 @@ class Prediction {
     const double needed = static_cast<double>(count(peak.value_or(Bytes{}))) + static_cast<double>(count(base_[0].start));
     std::string reason = too_large(room_, needed);
     if (!reason.empty()) return reason;
-    if (ask_.quick && kQuickRounds.least * one_round(batch) > kLongestQuick)
-      return "the step takes too long to be replayed while typing: hotlens predict --edited";
+    if (ask_.quick && kQuickRounds.least * one_round(batch) > kLongestQuick) return kTooLongToType;
     return too_slow(kSizeRounds.least * one_round(batch));
   }
 

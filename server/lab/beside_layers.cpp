@@ -15,17 +15,19 @@
 namespace hotlens::lab {
 namespace {
 
-// The edit, with what it makes of a step by `rewrite`.
+// Takes edits of one kind out of what is left; `rewrite`: what each makes of a step.
 template <class Edit>
-void add(BesideLayers& all, Edit edit, std::optional<layers::Unclear> (*rewrite)(layers::Rewritten&, const Edit&)) {
-  all.edits.push_back({.what = edit.what, .at = edit.at, .modules = {}});
-  all.rewrites.push_back([edit = std::move(edit), rewrite](layers::Rewritten& rewritten) { return rewrite(rewritten, edit); });
-}
-
-template <class Plain>
-void go_on(BesideLayers& all, Plain& plain) {
-  all.executed = std::move(plain.executed);
-  all.edited = std::move(plain.edited);
+std::optional<layers::Unclear> take(BesideLayers& all, layers::TakenOut<Edit> read,
+                                    std::optional<layers::Unclear> (*rewrite)(layers::Rewritten&, const Edit&)) {
+  if (!read) return std::move(read.error());
+  if (!*read) return std::nullopt;
+  all.executed = std::move((*read)->executed);
+  all.edited = std::move((*read)->edited);
+  for (Edit& edit : (*read)->edits) {
+    all.edits.push_back({.what = edit.what, .at = edit.at, .modules = {}});
+    all.rewrites.push_back([edit = std::move(edit), rewrite](layers::Rewritten& rewritten) { return rewrite(rewritten, edit); });
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -34,28 +36,11 @@ std::expected<BesideLayers, layers::Unclear> read_beside_layers(const layers::So
                                                                 bool waits) {
   BesideLayers all{.executed = layers::without_quiet_statements(executed, edited, waits), .edited = {}, .edits = {}, .rewrites = {}};
   all.edited = layers::without_quiet_numbers(all.executed, layers::without_quiet_statements(edited, executed, waits));
-  auto casts = layers::without_casts(all.executed, all.edited);
-  if (!casts) return std::unexpected(std::move(casts.error()));
-  if (*casts) {
-    go_on(all, **casts);
-    if (!(*casts)->edit.what.empty()) add(all, std::move((*casts)->edit), layers::retype);
-  }
-  if (auto clipping = layers::without_clipping(all.executed, all.edited)) {
-    go_on(all, *clipping);
-    add(all, std::move(clipping->edit), layers::change_clipping);
-  }
-  auto arguments = layers::without_arguments(all.executed, all.edited);
-  if (!arguments) return std::unexpected(std::move(arguments.error()));
-  if (*arguments) {
-    go_on(all, **arguments);
-    for (layers::ArgumentEdit& one : (*arguments)->edits) add(all, std::move(one), layers::change_argument);
-  }
-  auto optimizers = layers::without_optimizers(all.executed, all.edited);
-  if (!optimizers) return std::unexpected(std::move(optimizers.error()));
-  if (*optimizers) {
-    go_on(all, **optimizers);
-    for (layers::OptimizerEdit& one : (*optimizers)->edits) add(all, std::move(one), layers::change_update);
-  }
+  auto unclear = take(all, layers::without_casts(all.executed, all.edited), layers::retype);
+  if (!unclear) unclear = take(all, layers::without_clipping(all.executed, all.edited), layers::change_clipping);
+  if (!unclear) unclear = take(all, layers::without_arguments(all.executed, all.edited), layers::change_argument);
+  if (!unclear) unclear = take(all, layers::without_optimizers(all.executed, all.edited), layers::change_update);
+  if (unclear) return std::unexpected(std::move(*unclear));
   all.executed = layers::with_names_of_arguments(all.executed, all.edited);
   return all;
 }

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr Rounds kEditRounds{.least = 5, .most = 31, .within = milliseconds(5'000)};
 // While somebody types: of steps that take no longer, how many rounds there are at least.
 constexpr std::array<std::pair<milliseconds, int>, 3> kLeastQuickRounds{
-    {{milliseconds(100), 5}, {milliseconds(1'000), 3}, {milliseconds(60'000), 1}}};
+    {{milliseconds(100), 5}, {milliseconds(1'000), 3}, {kLongestQuick, 1}}};
 constexpr int kMostQuickRounds = 31;
 constexpr milliseconds kQuick{250};  // of further rounds
 constexpr milliseconds kSoon{300};   // replays that take no longer have no first figure before them
@@ -39,7 +39,7 @@ Result<void> refuse(const Refusal& why, EditedStep& step) {
 }
 
 Result<void> refuse_long(EditedStep& step) {
-  return refuse({.reason = "the step takes too long to be replayed while typing: hotlens predict --edited"}, step);
+  return refuse({.reason = kTooLongToType}, step);
 }
 
 }  // namespace

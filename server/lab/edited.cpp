@@ -190,6 +190,7 @@ class EditPrediction {
     if (!alone) {
       step_.refused = {.reason = "what another batch size makes of the other edits is not followed", .at = edit.at};
     } else if (!step_.unbuilt) {
+      trial_.reset();  // its worker holds the step at one size
       predict_batch_edit(ask_, edit, step_);
     }
     return std::move(step_);

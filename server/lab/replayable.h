@@ -24,6 +24,10 @@ Error fails_self_check(const SelfCheck& check);
 
 constexpr std::chrono::milliseconds kLongest{120'000};  // what takes longer for the fewest rounds is not tried
 
+// The same while somebody types.
+constexpr std::chrono::milliseconds kLongestQuick{60'000};
+constexpr const char* kTooLongToType = "the step takes too long to be replayed while typing: hotlens predict --edited";
+
 // How often a step is replayed to be timed: as often as `within` allows.
 struct Rounds {
   int least = 1, most = 1;

@@ -56,8 +56,8 @@ std::string_view name_of(Node call) {
   const std::string_view text = callee.text();
   std::string_view name = callee.is("attribute") ? callee.field("attribute").text() : text;
   const auto imported = [&] {
-    const auto found = callee.code->names().find(std::string(text));
-    return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].module.starts_with("torch.nn");
+    const source::Binding* binding = only_binding(*callee.code, text);
+    return binding != nullptr && binding->module.starts_with("torch.nn");
   };
   const bool of_torch =
       callee.is("attribute") ? text.starts_with("F.") || text.starts_with("nn.") || text.starts_with("torch.nn.") : imported();
@@ -114,11 +114,7 @@ void add_calls(const source::Code& code, std::vector<Node>& to) {
 // Of the files that were edited.
 std::vector<Node> calls(const Sources& sources, const Sources& other) {
   std::vector<Node> all;
-  for (const auto& [path, code] : sources.files) {
-    const auto beside = other.files.find(path);
-    const bool wanted = !sources.packages.contains(path) && beside != other.files.end() && beside->second != code;
-    if (wanted) add_calls(*code, all);
-  }
+  for (const source::Code* code : edited_files(sources, other)) add_calls(*code, all);
   return all;
 }
 
@@ -163,11 +159,11 @@ bool is_nested(const Pieces& taken) {
 
 }  // namespace
 
-std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const Sources& executed, const Sources& edited) {
+TakenOut<ArgumentEdit> without_arguments(const Sources& executed, const Sources& edited) {
   const std::vector<Node> was = calls(executed, edited), is = calls(edited, executed);
   const auto same_name = [](Node one, Node other) { return name_of(one) == name_of(other); };
   if (!std::ranges::equal(was, is, same_name)) return std::nullopt;
-  PlainArguments plain{.executed = executed, .edited = edited, .edits = {}};
+  Plain<ArgumentEdit> plain{.executed = executed, .edited = edited, .edits = {}};
   Pieces then, now;
   for (std::size_t at = 0; at < is.size(); ++at) {
     std::vector<std::string_view> keywords;

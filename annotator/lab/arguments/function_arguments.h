@@ -3,14 +3,12 @@
 // Read from the text, where every call of the function in any file says the same.
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "annotator/lab/edited/rewrite.h"
-#include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/match/plain.h"
 
 namespace hotlens::layers {
 
@@ -22,14 +20,7 @@ struct ArgumentEdit {
   Line at;           // in the edited text
 };
 
-// Both texts without these arguments.
-struct PlainArguments {
-  Sources executed, edited;
-  std::vector<ArgumentEdit> edits;
-};
-
-// Nullopt: none differs, or nothing is known of one that does.
-std::expected<std::optional<PlainArguments>, Unclear> without_arguments(const Sources& executed, const Sources& edited);
+TakenOut<ArgumentEdit> without_arguments(const Sources& executed, const Sources& edited);
 
 // Of all operators of that name.
 std::optional<Unclear> change_argument(Rewritten& rewritten, const ArgumentEdit& edit);

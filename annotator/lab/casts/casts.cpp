@@ -86,11 +86,10 @@ Unclear unclear(const Site& site, std::string reason) {
 
 }  // namespace
 
-std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& executed, const Sources& edited) {
+TakenOut<CastEdit> without_casts(const Sources& executed, const Sources& edited) {
   if (!may_cast(executed, edited)) return std::nullopt;
   const ScriptCasts was = casts_in(executed), is = casts_in(edited);
-  PlainTexts texts;
-  CastEdit& edit = texts.edit;
+  CastEdit edit;
   const std::string usual_was = was.standard.value_or(kUsual), usual_is = is.standard.value_or(kUsual);
   const std::string old = was.model.value_or(usual_was), now = is.model.value_or(usual_is);
   const auto at = [&](Node node) {
@@ -120,7 +119,7 @@ std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& e
   if (!edit.model && !edit.standard && edit.given.empty()) {
     const auto same = [](const Site& one, const Site& other) { return same_wording(one.call, other.call); };
     if (std::ranges::equal(was.sites, is.sites, same) && was.statements.size() == is.statements.size()) return std::nullopt;
-    return PlainTexts{.executed = plain(executed, was), .edited = plain(edited, is), .edit = {}};
+    return Plain<CastEdit>{.executed = plain(executed, was), .edited = plain(edited, is), .edits = {}};
   }
   if (edit.standard && (reads_data(edited) || is.late || was.late))
     return std::unexpected(Unclear{.reason = "whether the batch has the default type cannot be told", .at = edit.at});
@@ -132,9 +131,7 @@ std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& e
   } else {
     edit.what += "of `" + edit.given[0].name + "` → " + edit.given[0].dtype;
   }
-  texts.executed = plain(executed, was);
-  texts.edited = plain(edited, is);
-  return texts;
+  return Plain<CastEdit>{.executed = plain(executed, was), .edited = plain(edited, is), .edits = {std::move(edit)}};
 }
 
 }  // namespace hotlens::layers

@@ -5,13 +5,12 @@
 // it is, a statement like others.
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "annotator/lab/casts/script_casts.h"
-#include "annotator/lab/layers/match/alignment.h"
+#include "annotator/lab/layers/match/plain.h"
 
 namespace hotlens::layers {
 
@@ -23,13 +22,7 @@ struct CastEdit {
   Line at;           // in the edited text
 };
 
-// Both texts without these casts. Where those of the edited text do the same, the edit says nothing.
-struct PlainTexts {
-  Sources executed, edited;
-  CastEdit edit;
-};
-
-// Nullopt: no cast is written otherwise.
-std::expected<std::optional<PlainTexts>, Unclear> without_casts(const Sources& executed, const Sources& edited);
+// One edit at most, of all casts.
+TakenOut<CastEdit> without_casts(const Sources& executed, const Sources& edited);
 
 }  // namespace hotlens::layers

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "annotator/lab/layers/python/wording.h"
+
 namespace hotlens::layers {
 namespace {
 
@@ -25,9 +27,8 @@ std::string dtype_named(std::string_view text) {
 // Of an argument; a name stands for what the file's top level gives it.
 std::string dtype_of(Node value) {
   if (value.is("identifier")) {
-    const auto found = value.code->names().find(std::string(value.text()));
-    const bool one = found != value.code->names().end() && found->second.size() == 1;
-    return one && found->second[0].kind == source::Binding::Kind::value ? dtype_named(found->second[0].node.text()) : std::string();
+    const source::Binding* binding = only_binding(*value.code, value.text());
+    return binding != nullptr && binding->kind == source::Binding::Kind::value ? dtype_named(binding->node.text()) : std::string();
   }
   return dtype_named(value.text());
 }

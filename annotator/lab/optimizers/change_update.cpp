@@ -39,7 +39,6 @@ class UpdateChange {
       }
       replacements.push_back({.begin = update.begin, .end = update.end, .operators = written(update)});
     }
-    for (const auto& [parameter, ids] : held_) draft_.gone.insert(ids.begin(), ids.end());
     lab::replace_operators(draft_.program, std::move(replacements));
     adopt(rewritten_, lab::finish(std::move(draft_)));
     return std::nullopt;
@@ -76,7 +75,7 @@ class UpdateChange {
   void hold(Updated& one, TensorId Updated::* which, const std::string& name, bool has, bool stays) {
     TensorId& id = one.*which;
     if (has && stays && id != kNoTensor) return;
-    if (id != kNoTensor) held_[one.parameter].push_back(id);
+    if (id != kNoTensor) draft_.gone.insert(id);
     id = kNoTensor;
     if (!has) return;
     TensorId& made = made_.try_emplace({one.parameter, name}, kNoTensor).first->second;
@@ -134,7 +133,6 @@ class UpdateChange {
   Rewritten& rewritten_;
   const OptimizerEdit& edit_;
   lab::Draft draft_;
-  std::map<TensorId, std::vector<TensorId>> held_;  // states that go, by parameter
   std::map<std::pair<TensorId, std::string>, TensorId> made_;
 };
 

@@ -28,9 +28,8 @@ constexpr std::string_view kClips = "clip_grad_norm_";
 bool is_of_torch(Node callee) {
   if (callee.is("attribute"))
     return callee.field("attribute").text() == kClips && callee.field("object").text().find("nn.utils") != std::string_view::npos;
-  const auto found = callee.code->names().find(std::string(callee.text()));
-  return callee.text() == kClips && found != callee.code->names().end() && found->second.size() == 1 &&
-         found->second[0].module.starts_with("torch.nn.utils");
+  const source::Binding* binding = callee.text() == kClips ? only_binding(*callee.code, kClips) : nullptr;
+  return binding != nullptr && binding->module.starts_with("torch.nn.utils");
 }
 
 bool has_call(Node code, std::string_view method) {
@@ -62,10 +61,8 @@ bool is_clipping(Node statement) {
 
 std::vector<Node> clippings(const Sources& sources, const Sources& other) {
   std::vector<Node> all;
-  for (const auto& [path, code] : sources.files) {
-    const auto beside = other.files.find(path);
-    const bool wanted = !sources.packages.contains(path) && beside != other.files.end() && beside->second != code;
-    if (!wanted || code->text().find(kClips) == std::string::npos) continue;
+  for (const source::Code* code : edited_files(sources, other)) {
+    if (code->text().find(kClips) == std::string::npos) continue;
     source::walk(code->root(), [&](Node node) {
       if (is_clipping(node)) all.push_back(node);
       return true;
@@ -150,16 +147,17 @@ bool is_of_all(const lab::Program& program, const lab::Update& update) {
 
 }  // namespace
 
-std::optional<PlainClipping> without_clipping(const Sources& executed, const Sources& edited) {
+TakenOut<ClippingEdit> without_clipping(const Sources& executed, const Sources& edited) {
   const std::vector<Node> was = clippings(executed, edited), is = clippings(edited, executed);
   if (was.size() + is.size() != 1) return std::nullopt;
-  PlainClipping plain{.executed = executed, .edited = edited, .edit = {.comes = was.empty(), .what = {}, .at = {}}};
+  Plain<ClippingEdit> plain{.executed = executed, .edited = edited, .edits = {{.comes = was.empty(), .what = {}, .at = {}}}};
+  ClippingEdit& edit = plain.edits[0];
   if (was.empty()) {
-    plain.edit.at = line_of(is[0]);
-    plain.edit.what = "clip_grad_norm_ added";
+    edit.at = line_of(is[0]);
+    edit.what = "clip_grad_norm_ added";
     replace_in(plain.edited.files, {{is[0].code, {{span_of(is[0]), passed(is[0])}}}});
   } else {
-    plain.edit.what = "clip_grad_norm_ removed";
+    edit.what = "clip_grad_norm_ removed";
     replace_in(plain.executed.files, {{was[0].code, {{span_of(was[0]), passed(was[0])}}}});
   }
   return plain;

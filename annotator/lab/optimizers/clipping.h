@@ -5,7 +5,7 @@
 #include <string>
 
 #include "annotator/lab/edited/rewrite.h"
-#include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/match/plain.h"
 
 namespace hotlens::layers {
 
@@ -15,14 +15,7 @@ struct ClippingEdit {
   Line at;             // in the edited text; no line where it goes
 };
 
-// Both texts without the statement.
-struct PlainClipping {
-  Sources executed, edited;
-  ClippingEdit edit;
-};
-
-// Nullopt: it stands in both texts or in neither, or somewhere else.
-std::optional<PlainClipping> without_clipping(const Sources& executed, const Sources& edited);
+TakenOut<ClippingEdit> without_clipping(const Sources& executed, const Sources& edited);
 
 // With the operators of torch.nn.utils.clip_grad_norm_, for gradients of one device and type.
 std::optional<Unclear> change_clipping(Rewritten& rewritten, const ClippingEdit& edit);

@@ -34,18 +34,14 @@ struct Stated {
 
 // "AdamW", where the callee is that of torch.optim; empty: something else.
 std::string optimizer_named(Node callee) {
-  const auto bound = [&](std::string_view name) -> const source::Binding* {
-    const auto found = callee.code->names().find(std::string(name));
-    return found == callee.code->names().end() || found->second.size() != 1 ? nullptr : &found->second[0];
-  };
   std::string name;
   if (callee.is("identifier")) {
-    const source::Binding* binding = bound(callee.text());
+    const source::Binding* binding = only_binding(*callee.code, callee.text());
     if (binding == nullptr || binding->kind != source::Binding::Kind::member || !binding->module.starts_with(kModule)) return {};
     name = binding->name;
   } else if (callee.is("attribute")) {
     const std::string_view object = callee.field("object").text();
-    const source::Binding* binding = object == kModule ? nullptr : bound(object);
+    const source::Binding* binding = object == kModule ? nullptr : only_binding(*callee.code, object);
     const bool module =
         binding != nullptr && ((binding->kind == source::Binding::Kind::module && binding->module == kModule) ||
                                (binding->kind == source::Binding::Kind::member && binding->module == "torch" && binding->name == "optim"));
@@ -169,19 +165,28 @@ std::string shown(const Stated& one) {
   return options.empty() ? one.name : fmt::format("{}({})", one.name, options);
 }
 
-// Of files that are other ones in `other`, or of all of the project, in order.
-std::vector<Stated> all_stated(const Sources& sources, const Sources* other) {
+void add_stated(const source::Code& code, std::vector<Stated>& to) {
+  if (code.text().find("optim") == std::string::npos) return;
+  source::walk(code.root(), [&](Node node) {
+    if (auto one = node.is("call") ? stated(node) : std::nullopt) to.push_back(std::move(*one));
+    return true;
+  });
+}
+
+// Of the files that were edited, in order.
+std::vector<Stated> all_stated(const Sources& sources, const Sources& other) {
+  std::vector<Stated> all;
+  for (const source::Code* code : edited_files(sources, other)) add_stated(*code, all);
+  return all;
+}
+
+// In the whole project.
+std::size_t count_stated(const Sources& sources) {
   std::vector<Stated> all;
   for (const auto& [path, code] : sources.files) {
-    const auto beside = other == nullptr ? sources.files.end() : other->files.find(path);
-    const bool wanted = other == nullptr || (beside != other->files.end() && beside->second != code);
-    if (!wanted || sources.packages.contains(path) || code->text().find("optim") == std::string::npos) continue;
-    source::walk(code->root(), [&](Node node) {
-      if (auto one = node.is("call") ? stated(node) : std::nullopt) all.push_back(std::move(*one));
-      return true;
-    });
+    if (!sources.packages.contains(path)) add_stated(*code, all);
   }
-  return all;
+  return all.size();
 }
 
 // Whether what a file imports is of torch.optim alone, under its own name.
@@ -308,10 +313,10 @@ std::expected<std::optional<OptimizerEdit>, Unclear> edit_between(const Stated& 
 
 }  // namespace
 
-std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const Sources& executed, const Sources& edited) {
-  const std::vector<Stated> was = all_stated(executed, &edited), is = all_stated(edited, &executed);
+TakenOut<OptimizerEdit> without_optimizers(const Sources& executed, const Sources& edited) {
+  const std::vector<Stated> was = all_stated(executed, edited), is = all_stated(edited, executed);
   if (was.size() != is.size()) return std::nullopt;
-  PlainOptimizers plain{.executed = executed, .edited = edited, .edits = {}};
+  Plain<OptimizerEdit> plain{.executed = executed, .edited = edited, .edits = {}};
   std::vector<Pair> pairs;
   for (std::size_t at = 0; at < is.size(); ++at) {
     if (says_the_same(was[at], is[at])) continue;
@@ -321,7 +326,7 @@ std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const 
     pairs.push_back({was[at], is[at]});
   }
   if (pairs.empty()) return std::nullopt;
-  if (!plain.edits.empty() && all_stated(edited, nullptr).size() != is.size())
+  if (!plain.edits.empty() && count_stated(edited) != is.size())
     return std::unexpected(Unclear{.reason = kSeveral, .at = plain.edits.front().at});
   make_plain(plain.executed, pairs, [](const Pair& pair) -> const Stated& { return pair.was; });
   make_plain(plain.edited, pairs, [](const Pair& pair) -> const Stated& { return pair.is; });

@@ -3,13 +3,11 @@
 // Read from the text: SGD, Adam and AdamW of torch.optim, and what each option says that decides which operators an update has.
 #pragma once
 
-#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "annotator/lab/layers/match/alignment.h"
-#include "annotator/lab/layers/python/interpreter.h"
+#include "annotator/lab/layers/match/plain.h"
 
 namespace hotlens::layers {
 
@@ -24,13 +22,7 @@ struct OptimizerEdit {
   Line at;                           // in the edited text
 };
 
-// Both texts with the executed one's optimizers, so that the rest of them can be compared; without edits: they do the same.
-struct PlainOptimizers {
-  Sources executed, edited;
-  std::vector<OptimizerEdit> edits;
-};
-
-// Nullopt: none is written otherwise, or nothing is known of one that is.
-std::expected<std::optional<PlainOptimizers>, Unclear> without_optimizers(const Sources& executed, const Sources& edited);
+// Each text has the executed one's optimizers then.
+TakenOut<OptimizerEdit> without_optimizers(const Sources& executed, const Sources& edited);
 
 }  // namespace hotlens::layers

@@ -63,8 +63,14 @@ def test_what_no_operator_needs_to_know_is_no_edit(recorded: Path) -> None:
     assert not answer["edits"] and not answer["refused"] and not answer["misfits"]
 
 
-@pytest.mark.parametrize(("was", "now"), [(CRITERION, "nn.CrossEntropyLoss(reduction='none')"), (ATTENTION, "dropout_p=float('0.1'))")])
-def test_what_is_not_followed_is_refused(recorded: Path, was: str, now: str) -> None:
+@pytest.mark.parametrize(
+    ("was", "now", "why"),
+    [
+        (CRITERION, "nn.CrossEntropyLoss(reduction='none')", "something else than layers of the model was edited: CrossEntropyLoss"),
+        (ATTENTION, "dropout_p=float('0.1'))", "what was there takes more than one tensor"),
+    ],
+)
+def test_what_is_not_followed_is_refused(recorded: Path, was: str, now: str, why: str) -> None:
     edit(recorded, TEXT, was, now)
     (refused,) = predicted(recorded)["refused"]
-    assert refused["reason"]
+    assert why in refused["reason"]

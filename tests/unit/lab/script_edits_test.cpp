@@ -48,7 +48,7 @@ std::string text_of(const Sources& sources) {
   return sources.files.at("/p/train.py")->text();
 }
 
-std::optional<PlainTexts> casts(const std::string& was, const std::string& is) {
+std::optional<Plain<CastEdit>> casts(const std::string& was, const std::string& is) {
   auto texts = without_casts(script(was), script(is));
   REQUIRE(texts.has_value());
   return *texts;
@@ -67,19 +67,20 @@ TEST_CASE("casts of the model and of batches are taken out of a text") {
       with(with(kScript, "Net()\n", "Net().to(device, torch.half)\n"), "        out", "        x, y = x.half(), y\n        out");
   const auto found = casts(kScript, is);
   REQUIRE(found);
-  CHECK(found->edit.what == "dtype float32 → float16");
-  CHECK(found->edit.model == "float16");
-  REQUIRE(found->edit.given.size() == 1);
-  CHECK((found->edit.given[0].name == "x" && found->edit.given[0].of == CastOf::input && !found->edit.given[0].in_call));
+  CHECK(found->edits.at(0).what == "dtype float32 → float16");
+  CHECK(found->edits.at(0).model == "float16");
+  REQUIRE(found->edits.at(0).given.size() == 1);
+  CHECK(
+      (found->edits.at(0).given[0].name == "x" && found->edits.at(0).given[0].of == CastOf::input && !found->edits.at(0).given[0].in_call));
   CHECK(text_of(found->edited) == with(with(kScript, "Net()\n", "Net().to(device)\n"), "        out", "        pass\n        out"));
-  CHECK(found->edit.at.line == 15);
+  CHECK(found->edits.at(0).at.line == 15);
 }
 
 TEST_CASE("a cast is of what gets it") {
-  CHECK(casts(kScript, with(kScript, "model(x)", "model(x.double())"))->edit.given[0].in_call);
-  CHECK(casts(kScript, with(kScript, "(out, y)", "(out, y.double())"))->edit.given[0].of == CastOf::target);
-  CHECK(casts(kScript, with(kScript, "(out, y)", "(out.double(), y)"))->edit.given[0].of == CastOf::result);
-  CHECK(casts(kScript, with(kScript, "model(x)", "model(x).double()"))->edit.given[0].of == CastOf::result);
+  CHECK(casts(kScript, with(kScript, "model(x)", "model(x.double())"))->edits.at(0).given[0].in_call);
+  CHECK(casts(kScript, with(kScript, "(out, y)", "(out, y.double())"))->edits.at(0).given[0].of == CastOf::target);
+  CHECK(casts(kScript, with(kScript, "(out, y)", "(out.double(), y)"))->edits.at(0).given[0].of == CastOf::result);
+  CHECK(casts(kScript, with(kScript, "model(x)", "model(x).double()"))->edits.at(0).given[0].of == CastOf::result);
 }
 
 TEST_CASE("a cast in a branch, of another value or after its use is a statement like others") {
@@ -191,13 +192,13 @@ TEST_CASE("clipping is told where it stands between the backward pass and the up
   const std::string clips =
       with(kScript, "        optimizer.step()", "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()");
   const auto comes = without_clipping(script(kScript), script(clips));
-  REQUIRE(comes);
-  CHECK((comes->edit.comes && comes->edit.at.line >= 0));
-  CHECK(!without_clipping(script(clips), script(kScript))->edit.comes);
-  CHECK(!without_clipping(script(clips), script(clips + "\n")));
+  REQUIRE((comes && *comes));
+  CHECK(((*comes)->edits.at(0).comes && (*comes)->edits.at(0).at.line >= 0));
+  CHECK(!(*without_clipping(script(clips), script(kScript)))->edits.at(0).comes);
+  CHECK(!*without_clipping(script(clips), script(clips + "\n")));
   const std::string late =
       with(kScript, "        optimizer.step()", "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)");
-  CHECK(!without_clipping(script(kScript), script(late)));
+  CHECK(!*without_clipping(script(kScript), script(late)));
 }
 
 TEST_CASE("an argument that one operator takes as it is") {

@@ -155,9 +155,8 @@ Node function_given(Node use) {
 
 Node function_named(Node name) {
   if (!name.is("identifier")) return {};
-  const auto found = name.code->names().find(std::string(name.text()));
-  const bool one = found != name.code->names().end() && found->second.size() == 1;
-  return one && found->second[0].kind == source::Binding::Kind::function ? found->second[0].node : Node{};
+  const source::Binding* binding = only_binding(*name.code, name.text());
+  return binding != nullptr && binding->kind == source::Binding::Kind::function ? binding->node : Node{};
 }
 
 bool is_followed_in_function(Node use, bool real, const std::function<bool(Node)>& also) {

@@ -26,6 +26,9 @@ struct Sources {
   std::map<std::filesystem::path, std::set<std::uint32_t>> ran;  // 0-based lines from which the recorded step ran operators
 };
 
+// Files of the project that are another text in `other`.
+std::vector<const source::Code*> edited_files(const Sources& sources, const Sources& other);
+
 // Whether a text is nested so deeply that nothing should be followed in it.
 bool is_too_deep(const source::Code& code);
 

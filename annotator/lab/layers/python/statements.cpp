@@ -52,6 +52,16 @@ bool defines(const Code& code, const std::string& name) {
 
 }  // namespace
 
+std::vector<const source::Code*> edited_files(const Sources& sources, const Sources& other) {
+  std::vector<const source::Code*> all;
+  for (const auto& [path, code] : sources.files) {
+    const auto beside = other.files.find(path);
+    const bool differs = beside != other.files.end() && beside->second != code;
+    if (differs && !sources.packages.contains(path)) all.push_back(code.get());
+  }
+  return all;
+}
+
 bool is_too_deep(const Code& code) {
   TSTreeCursor cursor = ts_tree_cursor_new(code.root().node);
   int depth = 0, deepest = 0;

@@ -89,15 +89,19 @@ double literal_number(Node literal) {
   return std::strtod(digits.c_str(), nullptr);
 }
 
+const source::Binding* only_binding(const source::Code& code, std::string_view name) {
+  const auto found = code.names().find(std::string(name));
+  return found == code.names().end() || found->second.size() != 1 ? nullptr : found->second.data();
+}
+
 std::optional<double> number_of(Node value) {
   for (int depth = 0; depth < 4; ++depth) {
     if (value.is("integer") || value.is("float")) return literal_number(value);
     if (value.is("true")) return 1;
     if (value.is("false") || value.is("none")) return 0;
     if (!value.is("identifier")) return std::nullopt;
-    const auto found = value.code->names().find(std::string(value.text()));
-    const bool one = found != value.code->names().end() && found->second.size() == 1;
-    value = one && found->second[0].kind == source::Binding::Kind::value ? found->second[0].node : Node{};
+    const source::Binding* binding = only_binding(*value.code, value.text());
+    value = binding != nullptr && binding->kind == source::Binding::Kind::value ? binding->node : Node{};
   }
   return std::nullopt;
 }

@@ -17,6 +17,8 @@ std::string wording(Node node);
 bool same_wording(Node one, Node other);
 // Of a whole or a real number as it is written: `0.5`, `1_000`.
 double literal_number(Node literal);
+// What the file's top level binds a name to, where one statement alone does; null else.
+const source::Binding* only_binding(const source::Code& code, std::string_view name);
 // Of a literal (False and None are 0, True is 1), or of a name that the file's top level gives one.
 std::optional<double> number_of(Node value);
 // What stands between its named parts: "_<_", "_:".

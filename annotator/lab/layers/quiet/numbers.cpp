@@ -98,15 +98,15 @@ bool bounds_loop(Node use) {
 bool is_of_library(Node callee) {
   const std::string_view text = callee.text();
   if (callee.is("attribute")) return text.starts_with("nn.") || text.starts_with("F.") || text.starts_with("torch.");
-  const auto found = callee.code->names().find(std::string(text));
-  return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].kind == source::Binding::Kind::member;
+  const source::Binding* binding = only_binding(*callee.code, text);
+  return binding != nullptr && binding->kind == source::Binding::Kind::member;
 }
 
 // `optim.AdamW`, or a name that is imported from there.
 bool is_of_optimizers(Node callee) {
   if (callee.text().find("optim") != std::string_view::npos) return true;
-  const auto found = callee.code->names().find(std::string(callee.text()));
-  return found != callee.code->names().end() && found->second.size() == 1 && found->second[0].module.starts_with("torch.optim");
+  const source::Binding* binding = only_binding(*callee.code, callee.text());
+  return binding != nullptr && binding->module.starts_with("torch.optim");
 }
 
 // `clip_grad_norm_(model.parameters(), 1.0)`, `AdamW(…, weight_decay=0.1)`, `CrossEntropyLoss(label_smoothing=0.1)`.

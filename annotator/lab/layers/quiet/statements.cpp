@@ -106,9 +106,8 @@ class QuietStatements {
   bool is_schedule(Node value) const {
     const Node callee = value.is("call") ? value.field("function") : Node{};
     if (callee.is("attribute")) return callee.field("object").text().ends_with("lr_scheduler");
-    const auto found = code_.names().find(std::string(callee.text()));
-    return callee.is("identifier") && found != code_.names().end() && found->second.size() == 1 &&
-           found->second[0].module == "torch.optim.lr_scheduler";
+    const source::Binding* binding = callee.is("identifier") ? only_binding(code_, callee.text()) : nullptr;
+    return binding != nullptr && binding->module == "torch.optim.lr_scheduler";
   }
 
   // `scheduler.step()`, of what the file makes so.
