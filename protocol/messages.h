@@ -150,7 +150,7 @@ inline constexpr std::array<MessageSpec, 30> kTimelineMessages{{
 }};
 
 inline constexpr std::array<CommandSpec, 20> kCommands{{
-    {command::kProfile, "script? args? python? uri? batchSizes? configuration? saved? interpreters?",
+    {command::kProfile, "script? args? python? uri? batchSizes? vary? configuration? saved? interpreters?",
      "started asked? runId? script? command? message?"},
     {command::kSetArguments, "script? python? uri? arguments?", "started asked? file? runId? script? command? message?"},
     {command::kChooseRun, "script? python? uri? configuration?", "started asked? runId? script? command? message?"},

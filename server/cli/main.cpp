@@ -85,6 +85,14 @@ void add_run(CLI::App& app, Arguments& to) {
             return std::regex_match(text, std::regex("[1-9][0-9]{0,8}(,[1-9][0-9]{0,8}){0,7}")) ? "" : "must be up to 8 numbers, as in 6,8";
           },
           "N[,N...]"));
+  verb->add_option("--vary", to.run.vary,
+                   "run again with other values of this number of the script and keep their operators too: BLOCK, or BLOCK=32,48")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            static const std::regex kVaried("[A-Za-z_][A-Za-z0-9_]*(=[1-9][0-9]{0,8}(,[1-9][0-9]{0,8}){0,7})?");
+            return std::regex_match(text, kVaried) ? "" : "must be the name of a number, as in BLOCK or BLOCK=32,48";
+          },
+          "NAME[=N,N...]"));
   verb->add_option("--python", to.run.python, "the interpreter that has torch");
   verb->add_option("--out", to.run.out, "the folder that holds .hotlens/profiles (default: the current one)");
   add_format(*verb, to.run.format);
@@ -269,8 +277,8 @@ void add_doctor(CLI::App& app, Arguments& to) {
 
 // Everything from the script (or from `-m MODULE` on) is the script's own: it is cut off before our options are parsed.
 std::vector<std::string> cut_script_command(std::vector<std::string> words, cli::RunOptions& run) {
-  static constexpr std::array<std::string_view, 8> kWithValue{"--warmup", "--steps",  "--step",        "--python",
-                                                              "--out",    "--format", "--batch-sizes", "--repeat"};
+  static constexpr std::array<std::string_view, 9> kWithValue{"--warmup", "--steps",       "--step", "--python", "--out",
+                                                              "--format", "--batch-sizes", "--vary", "--repeat"};
   if (words.empty() || words.front() != "run") return words;
   std::size_t at = 1;
   while (at < words.size() && words[at].starts_with('-') && words[at] != "--" && words[at] != "-m") {

@@ -43,6 +43,7 @@ Result<runs::RunRequest> request(const RunOptions& options) {
                                        .step = options.step,
                                        .keep_going = options.keep_going,
                                        .batch_sizes = options.batch_sizes,
+                                       .vary = options.vary,
                                        .out = options.out.empty() ? here : here / options.out};
   return runs::RunRequest{.argv = runs::profile_command(python->path, *recorder, recording, script_command(options)),
                           .cwd = here,

@@ -43,6 +43,7 @@ struct RunOptions {
   bool keep_going = false;
   int repeat = 1;                    // runs, one after the other
   std::string batch_sizes;           // `6,8`: whose operators are recorded too
+  std::vector<std::string> vary;     // `BLOCK`, `BLOCK=32,48`: numbers with whose other values they are
   std::string python;                // empty: found as runs::find_python does
   std::filesystem::path out;         // empty: `.hotlens/profiles` of the working directory
   std::string module;                // `-m`

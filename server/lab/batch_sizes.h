@@ -1,4 +1,5 @@
-// Predictions for other batch sizes, from a profile and another one of the same script at a second size.
+// Predictions for other batch sizes, from a profile and another one of the same script at a second size; or for other values of another
+// number, from a profile that has its step with several.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Ask {
   std::vector<std::int64_t> batches;
   std::optional<Bytes> memory;                  // that there is; nothing: what the device or this machine has
   std::filesystem::path python;                 // whose torch replays
+  std::string number = {};                      // whose values `batches` are, where it is not the batch size
   bool quick = false;                           // a moment of replays: somebody is typing
   std::function<void(const std::string&)> say;  // what takes long, for people
 };

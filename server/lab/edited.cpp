@@ -11,13 +11,14 @@
 #include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
 #include "annotator/profile/bundle/bundle.h"
-#include "server/lab/batch_edit.h"
 #include "server/lab/beside_layers.h"
 #include "server/lab/build.h"
 #include "server/lab/edit_trial.h"
 #include "server/lab/known_edit.h"
+#include "server/lab/number_edit.h"
 #include "server/lab/page_faults.h"
 #include "server/lab/replayable.h"
+#include "server/runs/words.h"
 
 namespace hotlens::lab {
 namespace {
@@ -149,8 +150,10 @@ class EditPrediction {
     auto sources = texts(ask_);
     if (!sources) return std::unexpected(sources.error());
     const layers::Sources whole = sources->edited;
+    number_ = edited_number(sources->executed, sources->edited);
     const Typed typed(*sources);
-    const auto batch = take_batch_edit(sources->executed, sources->edited, recorded_.batch);
+    auto number = take_batch_edit(sources->executed, sources->edited, recorded_.batch);
+    if (!number) number = take_varied(*sources);
     const auto beside = read_beside_layers(sources->executed, sources->edited, program->device != "cpu");
     if (!beside) return refused(beside.error(), typed);
     const auto changes = layers::compare(beside->executed, beside->edited, recorded_.document.value("modules", json::array()));
@@ -163,7 +166,7 @@ class EditPrediction {
     step_.edits = edits_of(*changes);
     std::ranges::copy(beside->edits, std::back_inserter(step_.edits));
     for (LayerEdit& edit : step_.edits) typed.place(edit.at);
-    if (batch) return of_batch(*batch);
+    if (number) return of_number(*number);
     if (step_.edits.empty()) return std::move(step_);
     auto rewritten = layers::rewrite(std::move(*program), *changes);
     auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
@@ -177,21 +180,48 @@ class EditPrediction {
   }
 
  private:
+  // Told where somebody typed, with the way to know more.
+  void say_number(EditRefusal& refused) const {
+    if (refused.at.line >= 0 && (refused.at.file != number_->at.file || refused.at.line != number_->at.line))
+      refused.reason += fmt::format(" ({}:{})", fs::path(refused.at.file).filename().string(), refused.at.line + 1);
+    refused.reason +=
+        fmt::format("; its other values can be recorded: hotlens run --vary {} {}", number_->name, runs::quoted(recorded_.argv));
+    refused.at = number_->at;
+    refused.number = number_->name;
+  }
+
   Result<EditedStep> refused(layers::Unclear why, const Typed& typed) {
     step_.refused = refusal(std::move(why));
     typed.place(*step_.refused);
+    if (number_) say_number(*step_.refused);
     return std::move(step_);
   }
 
-  Result<EditedStep> of_batch(const BatchEdit& edit) {
+  // Of a number that the profile has with other values, where nothing else is edited: layers that it changes are followed beside others.
+  std::optional<NumberEdit> take_varied(Texts& sources) const {
+    const auto manifest = profile::read_manifest(ask_.bundle);
+    if (!manifest || manifest->varied_programs.empty()) return std::nullopt;
+    Texts without = sources;
+    auto found = take_varied_edit(without.executed, without.edited, manifest->varied_programs);
+    if (!found) return std::nullopt;
+    const auto beside = read_beside_layers(without.executed, without.edited, !recorded_.on_cpu);
+    if (!beside || !beside->edits.empty()) return std::nullopt;
+    const auto changes = layers::compare(beside->executed, beside->edited, recorded_.document.value("modules", json::array()));
+    if (!changes || !edits_of(*changes).empty()) return std::nullopt;
+    sources = std::move(without);
+    return found;
+  }
+
+  Result<EditedStep> of_number(const NumberEdit& edit) {
     const bool alone = step_.edits.empty();
-    step_.edits.push_back({.what = fmt::format("batch size {} → {}", edit.was, edit.is), .at = edit.at, .modules = {}});
+    const std::string name = edit.name.empty() ? "batch size" : edit.name;
+    step_.edits.push_back({.what = fmt::format("{} {} → {}", name, edit.was, edit.is), .at = edit.at, .modules = {}});
     step_.unbuilt = ask_.quick && !is_built_;
     if (!alone) {
       step_.refused = {.reason = "what another batch size makes of the other edits is not followed", .at = edit.at};
     } else if (!step_.unbuilt) {
       trial_.reset();  // its worker holds the step at one size
-      predict_batch_edit(ask_, edit, step_);
+      predict_number_edit(ask_, edit, step_);
     }
     return std::move(step_);
   }
@@ -213,6 +243,7 @@ class EditPrediction {
   const EditedAsk& ask_;
   const Recorded& recorded_;
   bool is_built_;
+  std::optional<NamedNumber> number_;  // what is edited alone
   std::optional<EditTrial> trial_;
   EditedStep step_;
 };

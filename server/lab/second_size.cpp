@@ -36,6 +36,12 @@ Error no_second_size(const Recorded& measured, const std::optional<Error>& diffe
       {}};
 }
 
+Joined joined(Recorded& measured, Recorded& second, nlohmann::json& document) {
+  Joined both{.measured = std::move(measured), .others = {}, .document = std::move(document)};
+  both.others.push_back(std::move(second));
+  return both;
+}
+
 }  // namespace
 
 Result<Joined> with_second_size(const fs::path& bundle) {
@@ -45,7 +51,7 @@ Result<Joined> with_second_size(const fs::path& bundle) {
   for (Recorded& second : read_sized(bundle)) {
     if (second.batch == measured->batch) continue;
     auto document = join({measured->document, measured->batch}, {second.document, second.batch});
-    if (document) return Joined{std::move(*measured), std::move(second), std::move(*document)};
+    if (document) return joined(*measured, second, *document);
     if (!difference) difference = document.error();
   }
   std::size_t looked_at = 0;
@@ -55,10 +61,27 @@ Result<Joined> with_second_size(const fs::path& bundle) {
     if (!second || second->batch == measured->batch || second->torch != measured->torch) continue;
     if (!std::ranges::equal(script(*second), script(*measured))) continue;
     auto document = join({measured->document, measured->batch}, {second->document, second->batch});
-    if (document) return Joined{std::move(*measured), std::move(*second), std::move(*document)};
+    if (document) return joined(*measured, *second, *document);
     if (!difference) difference = document.error();
   }
   return std::unexpected(no_second_size(*measured, difference));
+}
+
+Result<Joined> with_other_values(const fs::path& bundle, const std::string& number) {
+  auto steps = read_varied(bundle, number);
+  if (!steps) return std::unexpected(steps.error());
+  if (steps->size() < 3) {
+    return std::unexpected(
+        Error{ErrorCode::unsupported,
+              fmt::format("other values of {} were recorded, but fewer than two could be: hotlens run --vary {}", number, number),
+              {}});
+  }
+  const auto recording = [&](std::size_t at) { return Recording{(*steps)[at].document, (*steps)[at].batch}; };
+  auto document = join(recording(0), recording(1), recording(2), number);
+  if (!document) return std::unexpected(document.error());
+  Joined all{.measured = std::move(steps->front()), .others = {}, .document = std::move(*document)};
+  for (std::size_t at = 1; at < steps->size(); ++at) all.others.push_back(std::move((*steps)[at]));
+  return all;
 }
 
 }  // namespace hotlens::lab

@@ -128,6 +128,7 @@ std::vector<std::string> profile_command(const fs::path& python, const fs::path&
   if (!options.step.empty()) add({"--step", options.step});
   if (options.keep_going) add({"--keep-going"});
   if (!options.batch_sizes.empty()) add({"--batch-sizes", options.batch_sizes});
+  for (const std::string& number : options.vary) add({"--vary", number});
   if (options.progress) add({"--progress-fd", std::to_string(kProgressFd)});
   add({"--mark", new_mark()});
   add({"--"});

@@ -43,9 +43,10 @@ struct ProfileOptions {
   std::optional<int> warmup, steps;  // absent: the recorder's own defaults
   std::string step;                  // what marks a step: optimizer, forward or loader; empty: what the loop does shows it
   bool keep_going = false;
-  std::string batch_sizes;    // `6,8`: whose operators are recorded too
-  bool progress = true;       // report on kProgressFd
-  std::filesystem::path out;  // the folder that holds `.hotlens/profiles`
+  std::string batch_sizes;        // `6,8`: whose operators are recorded too
+  std::vector<std::string> vary;  // `BLOCK`, `BLOCK=32,48`: numbers with whose other values they are
+  bool progress = true;           // report on kProgressFd
+  std::filesystem::path out;      // the folder that holds `.hotlens/profiles`
 };
 
 // PYTHON RECORDER/__main__.py record … -- COMMAND. `command` is the script and its arguments, or "-m", the module and its arguments.

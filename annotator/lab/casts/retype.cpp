@@ -25,7 +25,7 @@ using lab::Whole;
 
 void set_dtype(Tensor& tensor, const std::string& dtype) {
   const std::int64_t was = lab::width_of(tensor.dtype), is = lab::width_of(dtype);
-  for (std::int64_t* part : {&tensor.storage_bytes.offset, &tensor.storage_bytes.numerator}) *part = *part * is / was;
+  for (std::int64_t* part : {&tensor.storage_bytes.offset, &tensor.storage_bytes.numerator, &tensor.storage_bytes.square}) *part = *part * is / was;
   tensor.dtype = dtype;
 }
 
@@ -35,7 +35,7 @@ bool make_dense(Tensor& tensor) {
   std::vector<Whole> strides(tensor.shape.size());
   for (std::size_t at = tensor.shape.size(); at-- > 0;) {
     const Whole& size = tensor.shape[at];
-    if (size.denominator != 1 || (size.numerator != 0 && step.numerator != 0)) return false;
+    if (size.denominator != 1 || size.square != 0 || (size.numerator != 0 && step.numerator != 0)) return false;
     strides[at] = step;
     step = {.offset = step.offset * size.offset, .numerator = step.numerator * size.offset + step.offset * size.numerator};
   }

@@ -173,6 +173,7 @@ std::string as_json(const EditedStep& step) {
           if (!step.refused->module.empty()) out.member("module", step.refused->module);
           if (!step.refused->op.empty()) out.member("operator", step.refused->op);
           out.member("reason", step.refused->reason);
+          if (!step.refused->number.empty()) out.member("number", step.refused->number);
         });
       });
     }
@@ -205,7 +206,8 @@ Result<EditedStep> read_edited_step(std::string_view text) {
                                    .reason = one.at("reason"),
                                    .op = one.value("operator", ""),
                                    .module = one.value("module", ""),
-                                   .at = place_in(one)};
+                                   .at = place_in(one),
+                                   .number = one.value("number", "")};
       }
     }
     return step;

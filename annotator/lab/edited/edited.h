@@ -26,6 +26,7 @@ struct EditRefusal {
   bool misfit = false;
   std::string reason, op, module;
   layers::Line at;
+  std::string number = {};  // the one that is edited, and nothing else: its other values can be recorded (`--vary`)
 };
 
 struct EditedStep {

@@ -140,4 +140,21 @@ std::vector<Recorded> read_sized(const fs::path& bundle) {
   return found;
 }
 
+Result<std::vector<Recorded>> read_varied(const fs::path& bundle, const std::string& name) {
+  const auto manifest = profile::read_manifest(bundle);
+  if (!manifest) return std::unexpected(manifest.error());
+  auto measured = read_step(bundle);
+  if (!measured) return std::unexpected(measured.error());
+  std::vector<Recorded> steps;
+  steps.push_back(std::move(*measured));
+  for (const profile::VariedProgram& varied : manifest->varied_programs) {
+    if (varied.name != name) continue;
+    auto recorded = read_program(*manifest, varied.file, varied.value, bundle);
+    if (!recorded) return std::unexpected(recorded.error());
+    steps.front().batch = varied.was;
+    steps.push_back(std::move(*recorded));
+  }
+  return steps;
+}
+
 }  // namespace hotlens::lab

@@ -31,4 +31,7 @@ Result<Recorded> read_step(const std::filesystem::path& bundle);  // also where 
 // The same script at other batch sizes, recorded into the same bundle (`--batch-sizes`); what cannot be read is left out.
 std::vector<Recorded> read_sized(const std::filesystem::path& bundle);
 
+// The script's step, and the same with other values of the number that is called so (`--vary`). `batch` is the number's value.
+Result<std::vector<Recorded>> read_varied(const std::filesystem::path& bundle, const std::string& name);
+
 }  // namespace hotlens::lab

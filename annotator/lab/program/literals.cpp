@@ -20,7 +20,7 @@ std::optional<Sizes> list_at(const Operator& op, std::size_t at) {
   Sizes sizes;
   for (const Value& value : *values) {
     const auto* one = std::get_if<Whole>(&value.is);
-    if (one == nullptr || one->numerator != 0) return std::nullopt;
+    if (one == nullptr || !one->is_fixed()) return std::nullopt;
     sizes.push_back(one->offset);
   }
   return sizes;

@@ -67,8 +67,11 @@ std::int64_t number(const json& value) {
 Whole whole(const json& value) {
   if (!value.is_object()) return {.offset = number(value)};
   const json& line = list(member(value, "batch"), "`batch`");
-  if (line.size() != 3) broken("`batch` takes three numbers");
-  const Whole read{.offset = number(line[0]), .numerator = number(line[1]), .denominator = number(line[2])};
+  if (line.size() != 3 && line.size() != 4) broken("`batch` takes three numbers or four");
+  const Whole read{.offset = number(line[0]),
+                   .numerator = number(line[1]),
+                   .denominator = number(line[2]),
+                   .square = line.size() == 4 ? number(line[3]) : 0};
   if (read.denominator <= 0) broken("`batch` has no positive denominator");
   return read;
 }
@@ -336,8 +339,10 @@ class Decoder {
 };
 
 json encoded(const Whole& whole) {
-  if (whole.numerator == 0 && whole.denominator == 1) return whole.offset;
-  return {{"batch", {whole.offset, whole.numerator, whole.denominator}}};
+  if (whole.is_fixed() && whole.denominator == 1) return whole.offset;
+  json line{whole.offset, whole.numerator, whole.denominator};
+  if (whole.square != 0) line.push_back(whole.square);
+  return {{"batch", std::move(line)}};
 }
 
 json encoded(const std::vector<Whole>& wholes) {
@@ -418,8 +423,10 @@ json encoded(const Operator& op) {
 }  // namespace
 
 std::optional<std::int64_t> Whole::at(std::int64_t batch) const {
-  std::int64_t product = 0, sum = 0;
-  if (__builtin_mul_overflow(numerator, batch, &product) || __builtin_add_overflow(offset, product, &sum)) return std::nullopt;
+  std::int64_t slope = 0, product = 0, sum = 0;  // (square × batch + numerator) × batch + offset
+  if (__builtin_mul_overflow(square, batch, &slope) || __builtin_add_overflow(slope, numerator, &slope) ||
+      __builtin_mul_overflow(slope, batch, &product) || __builtin_add_overflow(offset, product, &sum))
+    return std::nullopt;
   if (sum % denominator != 0) return std::nullopt;
   return sum / denominator;
 }

@@ -1,6 +1,6 @@
 // The operators of one recorded step as values: `program.json.gz` of a bundle (annotator/recorder/FORMAT.md), decoded and checked.
 //
-// Every whole number may depend on the batch size, in a straight line: two recordings of different sizes become one such program
+// Every whole number may depend on the batch size, or on another number of the script: recordings at several sizes become one such program
 // (join.h). The worker (annotator/lab/worker) compiles these files too, with the user's torch: nothing here knows a room but common.
 #pragma once
 
@@ -17,12 +17,14 @@
 
 namespace hotlens::lab {
 
-// (offset + batch × numerator) / denominator; in JSON a number, or {"batch": [offset, numerator, denominator]}.
+// (offset + batch × numerator + batch² × square) / denominator; in JSON a number, or {"batch": [offset, numerator, denominator]}, behind
+// which `square` stands where it is not 0.
 struct Whole {
-  std::int64_t offset = 0, numerator = 0, denominator = 1;
+  std::int64_t offset = 0, numerator = 0, denominator = 1, square = 0;
 
   // Nullopt where the batch size gives no whole number, or none that a program can hold.
   std::optional<std::int64_t> at(std::int64_t batch) const;
+  bool is_fixed() const { return numerator == 0 && square == 0; }
   bool operator==(const Whole&) const = default;
 };
 

@@ -15,7 +15,7 @@ using Shape = std::vector<std::int64_t>;
 std::optional<Shape> fixed(const std::vector<Whole>& sizes) {
   Shape all;
   for (const Whole& one : sizes) {
-    if (one.numerator != 0) return std::nullopt;
+    if (!one.is_fixed()) return std::nullopt;
     all.push_back(one.offset);
   }
   return all;

@@ -10,7 +10,7 @@ namespace hotlens::lab {
 namespace {
 
 bool follows_batch(const Whole& number) {
-  return number.numerator != 0;
+  return !number.is_fixed();
 }
 
 bool follows_batch(const Value& value) {

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kImage = 4;  // dimensions: batch, channels, height, width
 
 bool is_constant(const std::vector<Whole>& numbers) {
-  return std::ranges::all_of(numbers, [](const Whole& number) { return number.numerator == 0 && number.denominator == 1; });
+  return std::ranges::all_of(numbers, [](const Whole& number) { return number.is_fixed() && number.denominator == 1; });
 }
 
 std::vector<Whole> strides(const std::vector<Whole>& shape, std::array<std::size_t, kImage> outer_to_inner) {

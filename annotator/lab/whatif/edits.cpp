@@ -31,7 +31,7 @@ Value* argument(Operator& op, std::size_t position, std::string_view name) {
 std::optional<double> number(const Value* value) {
   if (value == nullptr) return std::nullopt;
   if (const auto* real = std::get_if<double>(&value->is)) return *real;
-  if (const auto* whole = std::get_if<Whole>(&value->is); whole != nullptr && whole->numerator == 0) {
+  if (const auto* whole = std::get_if<Whole>(&value->is); whole != nullptr && whole->is_fixed()) {
     return static_cast<double>(whole->offset) / static_cast<double>(whole->denominator);
   }
   return std::nullopt;

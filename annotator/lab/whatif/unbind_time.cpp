@@ -28,7 +28,7 @@ struct Sequence {
 
 std::optional<std::int64_t> whole(const Value* value) {
   const auto* found = value == nullptr ? nullptr : std::get_if<Whole>(&value->is);
-  return found == nullptr || found->numerator != 0 ? std::nullopt : found->at(0);
+  return found == nullptr || !found->is_fixed() ? std::nullopt : found->at(0);
 }
 
 // Nullopt: the operator takes no step of a sequence of known length.
@@ -42,7 +42,7 @@ std::optional<Sequence> step_of(const Program& program, const Dataflow& flow, st
   const std::int64_t place = *dim < 0 ? *dim + static_cast<std::int64_t>(shape->size()) : *dim;
   if (place < 0 || static_cast<std::size_t>(place) >= shape->size()) return std::nullopt;
   const Whole& size = (*shape)[static_cast<std::size_t>(place)];
-  const auto length = size.numerator == 0 ? size.at(0) : std::nullopt;
+  const auto length = size.is_fixed() ? size.at(0) : std::nullopt;
   if (!length || *length < 1 || *index >= *length || *index < -*length) return std::nullopt;
   return Sequence{.id = id,
                   .maker = flow.maker(id, at),

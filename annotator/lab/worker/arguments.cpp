@@ -193,8 +193,8 @@ at::Tensor Bindings::tensor(TensorId id) const {
 
 std::int64_t Bindings::whole(const Whole& number) const {
   const auto known = number.at(batch);
-  TORCH_CHECK(known.has_value(), "a number that follows the batch size, (", number.offset, " + batch * ", number.numerator, ") / ",
-              number.denominator, ", is not whole at ", batch);
+  TORCH_CHECK(known.has_value(), "a number that follows the batch size, (", number.offset, " + batch * ", number.numerator, " + batch^2 * ",
+              number.square, ") / ", number.denominator, ", is not whole at ", batch);
   return *known;
 }
 

@@ -134,7 +134,7 @@ at::Tensor Before::storage(const Tensor& tensor, const Bindings& bindings) {
   const auto known = fate_.find(tensor.storage);
   const Fate fate = known == fate_.end() ? Fate::kept : known->second;
   if (fate == Fate::released) return make(tensor, bindings, false).all;
-  const bool same = tensor.storage_bytes.numerator == 0;
+  const bool same = tensor.storage_bytes.is_fixed();
   Storage& place = same ? same_[tensor.storage] : made_[{tensor.storage, bindings.batch}];
   if (!place.all.defined()) {
     place = make(tensor, bindings, fate == Fate::changed);

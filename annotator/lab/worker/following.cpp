@@ -198,7 +198,7 @@ void Following::resize_kept(const Bindings& bindings) {
   for (std::size_t id = 0; id < edited_.tensors.size(); ++id) {
     Tensor& tensor = edited_.tensors[id];
     const bool kept = tensor.kind == TensorKind::other && gone.contains(static_cast<TensorId>(id));
-    if (!kept || tensor.storage_bytes.numerator != 0) continue;
+    if (!kept || !tensor.storage_bytes.is_fixed()) continue;
     std::set<std::pair<Sizes, at::ScalarType>> now;
     for (std::size_t made = edited_.tensors.size(); made < bindings.tensors.size(); ++made) {
       const auto left = left_.find(was(static_cast<TensorId>(made)));

@@ -29,6 +29,15 @@ struct SizedProgram {
   std::int64_t batch_size = 0, was = 0;  // `was`: of the bundle's own program
 };
 
+// The same, run with another value of a number in its texts or on its command line.
+struct VariedProgram {
+  std::filesystem::path file;  // absolute
+  std::string name;            // of the number, as it was asked for
+  std::int64_t value = 0, was = 0;
+  std::filesystem::path source;                        // of the text that has it; empty: the command line
+  std::uint32_t line = 0, column = 0, end_column = 0;  // of the number there, 0-based, in bytes
+};
+
 struct Manifest {
   std::string id, created, torch;
   std::vector<std::string> argv;
@@ -53,6 +62,7 @@ struct Manifest {
   std::optional<std::filesystem::path> map_trace;
   std::optional<std::filesystem::path> program;  // the operators of one step
   std::vector<SizedProgram> sized_programs;
+  std::vector<VariedProgram> varied_programs;
   std::optional<CompilationLog> compiled;                       // of a script that uses torch.compile
   std::vector<std::optional<std::int64_t>> compilation_starts;  // by compilation: microseconds since the epoch
   std::string loop;                                             // the file's name; empty where nothing was watched

@@ -58,6 +58,21 @@ void read_compiled(const Json& json, Manifest& manifest) {
   manifest.compiled = std::move(log);
 }
 
+std::optional<VariedProgram> varied_program(const Json& row, const std::filesystem::path& folder) {
+  const auto path = contained(folder, text(row, "file"));
+  if (!path) return std::nullopt;
+  VariedProgram read{
+      .file = *path, .name = text(row, "name"), .value = whole(row, "value").value_or(0), .was = whole(row, "was").value_or(0)};
+  if (read.name.empty() || read.value < 1 || read.was < 1) return std::nullopt;
+  if (const auto at = member(row, "at")) {
+    read.source = text(*at, "path");
+    read.line = small(*at, "line").value_or(0);
+    read.column = small(*at, "column").value_or(0);
+    read.end_column = small(*at, "end_column").value_or(0);
+  }
+  return read;
+}
+
 void read_files(const Json& json, const std::filesystem::path& folder, Manifest& manifest) {
   for (const Json& trace : objects(json, "traces")) {
     if (const auto path = contained(folder, text(trace, "file"))) {
@@ -75,6 +90,9 @@ void read_files(const Json& json, const std::filesystem::path& folder, Manifest&
     const auto path = contained(folder, text(row, "file"));
     const std::int64_t size = whole(row, "batch_size").value_or(0), was = whole(row, "was").value_or(0);
     if (path && size > 0 && was > 0) manifest.sized_programs.push_back({.file = *path, .batch_size = size, .was = was});
+  }
+  for (const Json& row : objects(json, "varied")) {
+    if (auto read = varied_program(row, folder)) manifest.varied_programs.push_back(std::move(*read));
   }
 }
 

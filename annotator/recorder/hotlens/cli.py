@@ -23,7 +23,7 @@ PROGRAM_VERBS = (
     *("lsp", "report", "check", "diff", "serve", "export", "predict", "whatif"),
     *("timeline", "bench-device", "mcp", "doctor"),
 )
-WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark", "--batch-sizes", "--replace")
+WITH_VALUE = ("--out", "--warmup", "--steps", "--step", "--progress-fd", "--mark", "--batch-sizes", "--vary", "--replace")
 
 
 def count(least: int) -> object:
@@ -50,6 +50,13 @@ def sizes(text: str) -> tuple[int, ...]:
     return found
 
 
+def varied(text: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, values = text.partition("=")
+    if not name.isidentifier():
+        raise argparse.ArgumentTypeError("must be the name of a number, as in BLOCK or BLOCK=32,48")
+    return name, sizes(values) if equals else ()
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="hotlens-record",
@@ -74,6 +81,8 @@ def _add_options(record: argparse.ArgumentParser) -> None:
     record.add_argument("--progress-fd", type=int, default=None, help="write progress as JSON lines to this descriptor")
     record.add_argument("--mark", type=mark, default=None, help="the last part of the bundle's name, six hexadecimal digits")
     record.add_argument("--batch-sizes", type=sizes, default=(), help="run again with each of these and keep their operators too: 6,8")
+    about = "run again with other values of this number and keep their operators too: BLOCK, or BLOCK=32,48"
+    record.add_argument("--vary", type=varied, action="append", default=[], metavar="NAME", help=about)
     record.add_argument("--replace", default=None, help=argparse.SUPPRESS)
     record.add_argument("command", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGS… | -- -m MODULE ARGS…")
 
@@ -105,6 +114,7 @@ def parse(arguments: Sequence[str]) -> Options:
         progress_fd=a.progress_fd,
         mark=a.mark,
         batch_sizes=a.batch_sizes,
+        vary=tuple(a.vary),
         replace=a.replace,
         announce=a.verb == "run",
     )

@@ -122,7 +122,8 @@ std::vector<EditNote> edit_notes(const lab::EditedStep& step, const fs::path& fi
                      .label = step.refused->misfit ? "does not fit" : "",
                      .text = text,
                      .misfit = step.refused->misfit,
-                     .refused = !step.refused->misfit});
+                     .refused = !step.refused->misfit,
+                     .number = step.refused->number});
   }
   return notes;
 }

@@ -27,12 +27,13 @@ namespace hotlens::session {
 
 // For a line of a document.
 struct EditNote {
-  std::uint32_t line = 0;  // in the annotator's lines
-  std::string label;       // of its hint; empty: the hint stays as it is
-  std::string memory;      // the same where hints show memory; empty: the label is for all units
-  std::string text;        // for the hover; plain
-  bool misfit = false;     // the edited model cannot run
-  bool refused = false;    // nothing is known of the edit
+  std::uint32_t line = 0;   // in the annotator's lines
+  std::string label;        // of its hint; empty: the hint stays as it is
+  std::string memory;       // the same where hints show memory; empty: the label is for all units
+  std::string text;         // for the hover; plain
+  bool misfit = false;      // the edited model cannot run
+  bool refused = false;     // nothing is known of the edit
+  std::string number = {};  // an edited one whose other values can be recorded
 };
 
 // Those of one file.

@@ -270,6 +270,21 @@ Answer code_lenses(const Known& known, const Json& params) {
   return list;
 }
 
+// A run that also records other values of a number that somebody has edited and whose cost nobody knows.
+void add_varied(const Known& known, const Document& document, features::LineRange lines, const Reader& reader, const features::Options& how,
+                Json& list) {
+  constexpr const char* kKind = "hotlens.profile";
+  if (!how.trusted || how.running || !wants_kind(reader, kKind)) return;
+  for (const EditNote& note : known.edited(document)) {
+    if (note.number.empty() || note.line < lines.begin || note.line >= lines.end) continue;
+    const features::Action action{
+        .title = "Profile with other values of " + note.number, .kind = kKind, .command = features::kProfileCommand, .disabled = {}};
+    Json one = action_json(known, action, document, {});
+    (one.contains("kind") ? one["command"] : one)["arguments"].front()["vary"] = Json::array({note.number});
+    list.push_back(std::move(one));
+  }
+}
+
 Answer code_actions(const Known& known, const Json& params) {
   const Reader reader(params);
   const Document* document = readable(known, reader);
@@ -286,6 +301,7 @@ Answer code_actions(const Known& known, const Json& params) {
     if (action.edit && !known.can.action_literals) continue;
     list.push_back(action_json(known, action, *document, range.start));
   }
+  add_varied(known, *document, lines_of(places, range), reader, how, list);
   return list;
 }
 

@@ -328,8 +328,11 @@ Result<Plan> plan_run(const PlanInput& input, const runs::Environment& environme
       .command = std::move(*command), .script = target->module.empty() ? target->script : fs::path(), .unsaved = unsaved_names(input)};
   if (!plan.script.empty()) plan.arguments_line = arguments_line(plan.script);
   const fs::path out = target->configured ? target->folder : target->start;
-  const runs::ProfileOptions options{
-      .warmup = input.settings.warmup, .steps = input.settings.steps, .batch_sizes = input.asked.batch_sizes, .out = out};
+  const runs::ProfileOptions options{.warmup = input.settings.warmup,
+                                     .steps = input.settings.steps,
+                                     .batch_sizes = input.asked.batch_sizes,
+                                     .vary = input.asked.vary,
+                                     .out = out};
   plan.request = {.argv = runs::profile_command(python->path, *recorder, options, plan.command),
                   .cwd = cwd,
                   .environment = {{"PYTHONUNBUFFERED", "1"}}};

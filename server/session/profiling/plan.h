@@ -24,6 +24,7 @@ struct ProfileArguments {
   std::optional<std::vector<std::string>> args;
   std::string uri;
   std::string batch_sizes;                   // "6,8": recorded too; empty: none
+  std::vector<std::string> vary;             // numbers whose other values are
   std::vector<std::string> interpreters;     // that the editor knows, for a list to choose from
   std::optional<std::string> configuration;  // label of one that fits the script
   bool saved = false;                        // nobody asked but the setting: after a save

@@ -41,6 +41,9 @@ ProfileArguments read_profile_arguments(const Reader& reader) {
   if (const auto python = reader.maybe("python")) asked.python = python->string();
   if (const auto uri = reader.maybe("uri")) asked.uri = uri->string();
   if (const auto sizes = reader.maybe("batchSizes")) asked.batch_sizes = sizes->string();
+  if (const auto vary = reader.maybe("vary")) {
+    for (const Reader& each : vary->items()) asked.vary.push_back(each.string());
+  }
   if (const auto known = reader.maybe("interpreters")) {
     for (const Reader& each : known->items()) asked.interpreters.push_back(each.string());
   }

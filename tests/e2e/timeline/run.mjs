@@ -1,6 +1,6 @@
 // node run.mjs HOTLENS [SHOTS] [NAME…]
 // The timeline's page in Chromium on the real server with real traces. SHOTS receives a picture of every scenario; NAMEs choose some.
-// HOTLENS_TRACES names the folder of the traces; without it, traces that the tests recorded themselves (HOTLENS_OWN_TRACES) stand in for them.
+// Two scenarios at a time, each in a browser of its own. HOTLENS_TRACES names the folder of the traces; without it, traces that the tests recorded themselves (HOTLENS_OWN_TRACES) stand in for them.
 import fs from 'node:fs';
 import path from 'node:path';
 import * as acting from './acting.mjs';
@@ -24,13 +24,13 @@ import * as words from './words.mjs';
 const [hotlens, shots, ...names] = process.argv.slice(2);
 if (shots) fs.mkdirSync(shots, { recursive: true });
 
-const browser = await launch();
+const BROWSERS = 2;
 let passed = 0;
 let failed = 0;
 let leftOut = 0;
 
 // What failed, or nothing.
-async function once(name, play) {
+async function once(browser, name, play) {
   const opened = []; // what is to be closed, last first
   let pictures = 0;
   const world = {
@@ -52,7 +52,7 @@ async function once(name, play) {
   return failure;
 }
 
-for (const [name, play] of Object.entries({
+const all = Object.entries({
   ...acting,
   ...batch,
   ...beside,
@@ -67,11 +67,13 @@ for (const [name, play] of Object.entries({
   ...results,
   ...whole,
   ...words,
-})) {
-  if (names.length > 0 && !names.includes(name)) continue;
+});
+const waiting = all.filter(([name]) => names.length === 0 || names.includes(name));
+
+async function playOne(browser, name, play) {
   const begun = Date.now();
   try {
-    const failure = await triedTwice(`timeline  ${name}`, () => once(name, play), failed);
+    const failure = await triedTwice(`timeline  ${name}`, () => once(browser, name, play), failed);
     if (failure) failed++;
     else passed++;
     console.log(`${failure ? 'FAIL' : 'ok  '}  timeline  ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
@@ -82,6 +84,14 @@ for (const [name, play] of Object.entries({
     sayLeftOut(name);
   }
 }
-await browser.close();
+
+// Scenarios one after the other until none waits.
+async function work() {
+  const browser = await launch();
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await playOne(browser, ...next);
+  await browser.close();
+}
+
+await Promise.all(Array.from({ length: BROWSERS }, work));
 console.log(`${passed} passed, ${failed} failed${leftOut > 0 ? `, ${leftOut} LEFT OUT: HOTLENS_TRACES names no folder` : ''}`);
 process.exit(failed === 0 && (leftOut === 0 || !process.env.CI) ? 0 : 1);

@@ -270,6 +270,52 @@ TEST_CASE("steps that do something else at another size are not joined, and the 
   CHECK_THAT(join({recorded(6), 6}, {recorded(6), 6}).error().message, Catch::Contains("same batch size"));
 }
 
+namespace {
+
+// The same with a mask of `length` × `length`, and the lower half of one of that size.
+json masked(std::int64_t length) {
+  json document = recorded(length);
+  json mask = document["tensors"][0];
+  mask["shape"] = {length, length};
+  mask["stride"] = {length, 1};
+  mask["storage"] = 3;
+  mask["storage_bytes"] = length * length * 4;
+  mask["kind"] = "buffer";
+  document["tensors"].push_back(mask);
+  document["operators"][1]["args"][1][1] = length * (length + 1) / 2;
+  return document;
+}
+
+Result<json> of_three(const json& a, const json& b, const json& c) {
+  return join({a, 16}, {b, 12}, {c, 8}, "BLOCK");
+}
+
+}  // namespace
+
+TEST_CASE("of three recordings what is on no line is on the parabola through them") {
+  const auto both = of_three(masked(16), masked(12), masked(8));
+  REQUIRE(both);
+  const Program program = at_all_sizes(*both);
+  for (const std::int64_t length : {1, 7, 16, 64, 1000}) {
+    CHECK(program.tensors[0].shape[0].at(length) == 5);
+    CHECK(program.tensors[1].shape[0].at(length) == length);
+    CHECK(program.tensors[3].shape[1].at(length) == length);
+    CHECK(program.tensors[3].storage_bytes.at(length) == 4 * length * length);
+    CHECK(std::get<Whole>(std::get<Values>(program.operators[1].args[1].is)[1].is).at(length) == length * (length + 1) / 2);
+  }
+  CHECK(program.tensors[1].storage_bytes.square == 0);
+  CHECK(!program.tensors[3].storage_bytes.at(std::int64_t{1} << 40));
+  CHECK(decode(encode(program))->tensors[3].storage_bytes == program.tensors[3].storage_bytes);
+}
+
+TEST_CASE("of three recordings one that does something else is refused with its value") {
+  json other = masked(8);
+  other["operators"][0]["op"] = "aten::mm";
+  CHECK(of_three(masked(16), masked(12), other).error().message ==
+        "The steps at BLOCK = 16 and BLOCK = 8 differ: operator 0 (aten::linear) is aten::mm at BLOCK = 8.");
+  CHECK(join({masked(16), 16}, {masked(12), 12}, {masked(12), 12}, "BLOCK").error().message == "Two of three steps have the same BLOCK.");
+}
+
 TEST_CASE("hostile programs are errors, not exceptions") {
   for (const char* text : {"null", "[]", "{}", R"({"tensors": [], "operators": 3})", R"({"tensors": [1], "operators": [2]})",
                            R"({"tensors": [], "operators": [{"op": 7}]})"}) {

@@ -21,5 +21,6 @@ class Options:
     progress_fd: int | None = None
     mark: str | None = None  # how the bundle's name ends, for the program that has started this
     batch_sizes: tuple[int, ...] = ()  # whose programs the bundle gets as well
-    replace: str | None = None  # what is replaced in memory by another batch size (run/replacing.py)
+    vary: tuple[tuple[str, tuple[int, ...]], ...] = ()  # numbers by name, and the values whose programs the bundle gets; none: two near it
+    replace: str | None = None  # what is replaced in memory by another number (run/replacing.py)
     announce: bool = False  # say on stderr which bundle was written

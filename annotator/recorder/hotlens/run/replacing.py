@@ -1,19 +1,23 @@
-"""Another batch size for a script, in memory: its file stays as it is.
+"""Another batch size for a script, or another value of one of its numbers, in memory: its files stay as they are.
 
-Three ways, tried in this order: an argument of the command line, the one number in the script that sets it, and the `batch_size` that every
-DataLoader is made with.
+A batch size has three ways, tried in this order: an argument of the command line, the one number in the script that sets it, and the
+`batch_size` that every DataLoader is made with. Any other number is an argument, or the only one of its name in the project's files.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from types import CodeType
 from typing import Any, Callable
 
 from ..process.environment import when_imported
+from ..process.report import RecorderError
 from .launch import Program
 
 _NAME = re.compile(r"(?:per_(?:device|gpu)_)?(?:train(?:ing)?_)?(?:batch_?size|batch|bsz?)", re.IGNORECASE)
@@ -29,28 +33,63 @@ class Way:
     sentence: str
     argv: Callable[[int], list[str]]
     words: Callable[[int], list[str]] = field(default=lambda size: [])
+    at: dict[str, Any] | None = None  # of a number in a file: path, line (0-based), column, end_column (bytes)
 
 
 def ways(argv: Sequence[str], script: bytes | None, known: int | None) -> list[Way]:
     """`known`: the batch size of the loader that feeds the updates; nothing else is its number then."""
-    found = [*_argument(argv, known), *_number(argv, script, known)]
+    found = [*_argument(argv, known, _is_batch_size), *_number(argv, script, known)]
     if known is not None:
         sentence = f"the batch_size of every DataLoader, {known} -> {{}}"
         found.append(Way("loader", known, sentence, lambda size: list(argv), lambda size: ["--replace", f"loader={size}"]))
     return found
 
 
-def _is_name(word: str) -> bool:
-    return _NAME.fullmatch(word.lstrip("-").replace("-", "_").rpartition(".")[2]) is not None
+def ways_by_name(name: str, argv: Sequence[str], texts: Mapping[str, bytes]) -> list[Way]:
+    """The one way of a number that is called so, `block_size`, `BLOCK_SIZE` or `--block-size`; none where nothing is. `texts` by path.
+
+    Raises RecorderError where several numbers are: nobody knows then which one is meant.
+    """
+    found = list(_argument(argv, None, lambda word: _plain(word) == _plain(name)))
+    if found:
+        return found[:1]
+    places = [(path, node) for path, text in texts.items() for node in numbers(text, lambda word: _plain(word) == _plain(name))]
+    if len(places) > 1:
+        said = ", ".join(f"{os.path.basename(path)}:{node.lineno}" for path, node in places)
+        raise RecorderError(f"{name} is set in several places ({said}), and nobody knows which one is meant")
+    return [_in_file(path, node, argv) for path, node in places]
 
 
-def _argument(argv: Sequence[str], known: int | None) -> Iterator[Way]:
+def _in_file(path: str, node: Any, argv: Sequence[str]) -> Way:
+    place = f"{path}:{node.lineno}:{node.col_offset}:{node.end_col_offset}"
+    sentence = f"the number in line {node.lineno} of {os.path.basename(path)}, {node.value} -> {{}}"
+    at = {"path": path, "line": node.lineno - 1, "column": node.col_offset, "end_column": node.end_col_offset}
+    return Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{place}={size}"], at)
+
+
+def values_around(was: int) -> tuple[int, int]:
+    """Two others that divide as `was` does, smaller where there is room: 64 gives 48 and 32, 224 gives 192 and 160."""
+    step = was & -was
+    while step > 1 and was < 3 * step:
+        step //= 2
+    return (was - step, was - 2 * step) if was >= 3 * step else (was + step, was + 2 * step)
+
+
+def _plain(word: str) -> str:
+    return word.lstrip("-").replace("-", "_").rpartition(".")[2].lower()
+
+
+def _is_batch_size(word: str) -> bool:
+    return _NAME.fullmatch(_plain(word)) is not None
+
+
+def _argument(argv: Sequence[str], known: int | None, fits: Callable[[str], bool]) -> Iterator[Way]:
     """`--batch-size 8`, `--batch-size=8`, `data.batch_size=8`."""
     for at, word in enumerate(argv):
         name, equals, value = word.partition("=")
         if not equals and word.startswith("-") and at + 1 < len(argv):
             value = argv[at + 1]
-        if not _is_name(name) or _NUMBER.fullmatch(value) is None or known not in (None, int(value)):
+        if not fits(name) or _NUMBER.fullmatch(value) is None or known not in (None, int(value)):
             continue
 
         def with_size(size: int, at: int = at, start: str = name + equals, joined: bool = bool(equals)) -> list[str]:
@@ -72,15 +111,17 @@ def _number(argv: Sequence[str], script: bytes | None, known: int | None) -> Ite
         yield Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{place}={size}"])
 
 
-def numbers(script: bytes) -> list[Any]:
-    """Integers of a script that a batch size is set with: assigned, passed, or a default."""
+def numbers(script: bytes, fits: Callable[[str], bool] = _is_batch_size) -> list[Any]:
+    """Integers of a script that a batch size, or another name that fits, is set with: assigned, passed, or a default."""
     try:
         tree = ast.parse(script)
     except (SyntaxError, ValueError):
         return []
-    found = [value for node in ast.walk(tree) for name, value in _named_values(node) if _is_name(name)]
-    whole = [v for v in found if isinstance(v, ast.Constant) and type(v.value) is int and v.lineno == v.end_lineno]
-    return sorted(whole, key=lambda v: (v.lineno, v.col_offset))
+    found = [value for node in ast.walk(tree) for name, value in _named_values(node) if fits(name)]
+    whole = {
+        (v.lineno, v.col_offset): v for v in found if isinstance(v, ast.Constant) and type(v.value) is int and v.lineno == v.end_lineno
+    }
+    return [whole[place] for place in sorted(whole)]
 
 
 def _named_values(node: ast.AST) -> Iterator[tuple[str, Any]]:
@@ -96,18 +137,39 @@ def _named_values(node: ast.AST) -> Iterator[tuple[str, Any]]:
         yield from ((word.arg, word.value) for word in node.keywords if word.arg is not None)
         if getattr(node.func, "attr", None) == "add_argument":
             flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            yield from ((flag, word.value) for flag in flags if _is_name(flag) for word in node.keywords if word.arg == "default")
+            yield from ((flag, word.value) for flag in flags for word in node.keywords if word.arg == "default")
 
 
 # -- in the process that runs the script
 
 
 def arrange(replace: str, program: Program) -> None:
-    what, _, size = replace.partition("=")
+    what, _, size = replace.rpartition("=")
     if what == "loader":
         when_imported("torch.utils.data", lambda: replace_in_loaders(int(size)))
+        return
+    *path, line, begin, end = what.rsplit(":", 3)
+    edit = functools.partial(edited, replace=f"{line}:{begin}:{end}={size}")
+    if path:
+        edit_texts({os.path.realpath(path[0]): edit}, program)
     else:
-        program.edited = functools.partial(edited, replace=replace)
+        program.edited = edit
+
+
+def edit_texts(edits: Mapping[str, Callable[[bytes], bytes]], program: Program) -> None:
+    """What is run of files, by real path. Neither is a compiled file of the module read, nor one written."""
+    original: Callable[[SourceFileLoader, str], CodeType | None] = SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        edit = edits.get(os.path.realpath(loader.path))
+        if edit is None:
+            return original(loader, fullname)
+        return compile(edit(loader.get_data(loader.path)), loader.path, "exec", dont_inherit=True)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
+    script = edits.get(os.path.realpath(program.target))
+    if script is not None and not program.is_module:
+        program.edited = script
 
 
 def edited(text: bytes, replace: str) -> bytes:

@@ -19,7 +19,7 @@ from ..source import cell_names
 from ..source.frames import Files, is_ours
 from ..source.notebook import Notebook
 from ..storage import ranks, store
-from . import batch_sizes, replacing, workers
+from . import replacing, variants, workers
 from .launch import Program
 from .session import CANNOT_RECORD, Session
 
@@ -37,15 +37,15 @@ def run(options: Options) -> NoReturn:
             workers.end_with_launcher()
             reporter.silent = not place.leads
         if workers.starts_workers(options.argv):
-            if options.batch_sizes:
-                raise RecorderError("--batch-sizes is for one process; a launcher starts several. Leave one of them out")
+            if options.batch_sizes or options.vary:
+                raise RecorderError("--batch-sizes and --vary are for one process; a launcher starts several. Leave one of them out")
             workers.run(options, folder, reporter)
         program = Program(options.argv)
         program.prepare()
         check_torch()
         store.prepare(folder)
-        if options.batch_sizes:
-            batch_sizes.run(options, folder, reporter)
+        if options.batch_sizes or options.vary:
+            variants.run(options, folder, reporter)
     except RecorderError as error:
         reporter.fail(str(error))
         sys.exit(CANNOT_RECORD)

@@ -39,7 +39,7 @@ from ..steps.loader_steps import LoaderSteps
 from ..steps.measure import OWN_PROFILER, device_module
 from ..steps.phases import Farewell, Measured, Phase
 from ..storage import store
-from . import batch_sizes
+from . import variants
 from .replacing import ways
 
 # A script that swallows the early stop is asked this often again before the process ends.
@@ -477,7 +477,7 @@ class Session:
         mapped = result.map_step(self.course.past)
         if mapped is None or mapped.map is None:
             return
-        for way in ways(self.options.argv, batch_sizes.script(self.options.argv), None):
+        for way in ways(self.options.argv, variants.script(self.options.argv), None):
             batches = mapped.map.calls.batches_of(way.was)
             if batches is not None and way.was > 1:
                 self.delivery.batch_size, self.samples = way.was, way.was * batches

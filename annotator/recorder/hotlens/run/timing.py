@@ -12,17 +12,17 @@ synchronisations.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from importlib.machinery import SourceFileLoader
-from types import CodeType
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..process.environment import when_imported
 from .launch import Program
+from .replacing import edit_texts
 
 FIRST_LOSSES = 5  # all within the warm-up, so that no timed update does more than the script
 
@@ -94,21 +94,6 @@ def _synchronize() -> None:
         sys.modules["torch"].cuda.synchronize()
 
 
-def replace_texts(texts: dict[str, bytes], program: Program) -> None:
-    """`texts` by real path. Neither is a compiled file of the module read, nor one written."""
-    original: Callable[[SourceFileLoader, str], CodeType | None] = SourceFileLoader.get_code
-
-    def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
-        text = texts.get(os.path.realpath(loader.path))
-        if text is None:
-            return original(loader, fullname)
-        return compile(text, loader.path, "exec", dont_inherit=True)
-
-    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
-    if not program.is_module:
-        program.edited = lambda text: texts.get(os.path.realpath(program.target), text)
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="hotlens-record time", description="Times a script's own updates.")
     parser.add_argument("--result", required=True)
@@ -119,16 +104,20 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _instead(text: bytes, of: bytes) -> bytes:
+    return text
+
+
 def main(arguments: Sequence[str]) -> NoReturn:
     options = parse(arguments)
     watch = Watch(options.warmup, options.steps, options.result)
-    texts = {}
+    edits = {}
     for word in options.texts:
         path, _, text = word.rpartition("=")
         with open(text, "rb") as file:
-            texts[os.path.realpath(path)] = file.read()
+            edits[os.path.realpath(path)] = functools.partial(_instead, file.read())
     program = Program.ready(options.command)
-    replace_texts(texts, program)
+    edit_texts(edits, program)
     when_imported("torch", watch.torch_imported)
     program.run()
     watch.end()

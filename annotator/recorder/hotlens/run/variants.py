@@ -1,7 +1,7 @@
-"""`run --batch-sizes 6,8 -- train.py …`: the programs of other batch sizes in the bundle of a run.
+"""`run --batch-sizes 6,8 --vary BLOCK -- train.py …`: the programs of other batch sizes, and of other values of numbers, in a run's bundle.
 
-The script runs once as always and leaves its bundle. Then it runs once more for each size that is not its own, in a fresh process and with
-the batch size replaced in memory (replacing.py), until a step is recorded; of that the program alone is kept.
+The script runs once as always and leaves its bundle. Then it runs once more for each value that is not its own, in a fresh process and with
+the number replaced in memory (replacing.py), until a step is recorded; of that the program alone is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -28,11 +28,13 @@ from ..process.options import Options
 from ..process.report import RecorderError, Reporter
 from ..source.notebook import source_of
 from ..storage import store
-from .replacing import Way, ways
+from .replacing import Way, values_around, ways, ways_by_name
 from .workers import RECORDER, as_words
 
 SIZED_FILE = "program.{}.json.gz"
-NO_PROGRAM = "the bundle has no program to compare with ({}); the other batch sizes were not recorded"
+VARIED_FILE = "program.{}-{}.json.gz"
+NO_PROGRAM = "the bundle has no program to compare with ({}); nothing else was recorded"
+NO_NUMBER = "no argument and no number of the project's files is called {}: other values of it were not recorded"
 NO_WAY = "it is not known where the batch size is set. Give it as an argument, as one number called batch_size, or to a DataLoader"
 
 
@@ -102,24 +104,65 @@ def _add_programs(path: str, options: Options, reporter: Reporter, follow: _Foll
     if own is None or own["refused"] is not None:
         reporter.say(NO_PROGRAM.format("the script ended before" if own is None else own["refused"]))
         return
-    found = ways(options.argv, script(options.argv), own["batch_size"])
+    again = _Again(path, own, options, follow)
+    if options.batch_sizes:
+        bundle.update_manifest(path, {"programs": _sized(again, reporter)})
+    if options.vary:
+        bundle.update_manifest(path, {"varied": [row for name, values in options.vary for row in _varied(again, name, values, reporter)]})
+
+
+def _sized(again: _Again, reporter: Reporter) -> list[dict[str, Any]]:
+    own = again.own["batch_size"]
+    found = ways(again.options.argv, script(again.options.argv), own)
     if not found:
         reporter.say(NO_WAY)
     rows = []
-    for size in options.batch_sizes:
-        if size != own["batch_size"] and found and not follow.interrupted:
-            rows.append(_recorded(path, size, own, found, options, follow))
-            _tell(rows[-1], reporter)
-    bundle.update_manifest(path, {"programs": rows})
+    for size in again.options.batch_sizes:
+        if size != own and found and not again.follow.interrupted:
+            row = again.recorded(size, found, SIZED_FILE.format(size), batch_size=size)
+            _tell(f"batch size {size}", row, reporter)
+            rows.append({"batch_size": size, **row})
+    return rows
 
 
-def _tell(row: dict[str, Any], reporter: Reporter) -> None:
+def _varied(again: _Again, name: str, values: Sequence[int], reporter: Reporter) -> list[dict[str, Any]]:
+    """Raises nothing: why there is no row is said."""
+    try:
+        found = ways_by_name(name, again.options.argv, _texts(again.path))
+    except RecorderError as error:
+        reporter.say(f"{error}: other values of it were not recorded")
+        return []
+    if not found or found[0].was < 1:
+        reporter.say(NO_NUMBER.format(name))
+        return []
+    rows = []
+    for value in values or values_around(found[0].was):
+        if value != found[0].was and not again.follow.interrupted:
+            row = again.recorded(value, found, VARIED_FILE.format(name, value))
+            _tell(f"{name} = {value}", row, reporter)
+            rows.append({"name": name, "value": value, "at": found[0].at, **row})
+    return rows
+
+
+def _texts(path: str) -> dict[str, bytes]:
+    """The project's files that the step ran, or that decide how its model is made."""
+    with open(os.path.join(path, "model.json"), encoding="utf-8") as file:
+        files = json.load(file)["files"]
+    texts = {}
+    for row in files:
+        if row["workspace"]:
+            with contextlib.suppress(OSError, RecorderError):
+                texts[row["path"]] = source_of(row["path"])
+    return texts
+
+
+def _tell(what: str, row: dict[str, Any], reporter: Reporter) -> None:
     if row["file"] is None:
-        reporter.say(f"batch size {row['batch_size']} could not be recorded: {row['failed']}")
+        reporter.say(f"{what} could not be recorded: {row['failed']}")
     elif row["difference"] is not None:
-        reporter.say(f"batch size {row['batch_size']} ({row['replaced']}) runs other operators: {row['difference']}")
+        reporter.say(f"{what} ({row['replaced']}) runs other operators: {row['difference']}")
     else:
-        reporter.say(f"batch size {row['batch_size']} recorded: {row['replaced']}")
+        reporter.say(f"{what} recorded: {row['replaced']}")
 
 
 def script(argv: Sequence[str]) -> bytes | None:
@@ -141,23 +184,32 @@ def _program(path: str) -> dict[str, Any] | None:
         return None
 
 
-def _recorded(path: str, size: int, own: dict[str, Any], found: list[Way], options: Options, follow: _Follow) -> dict[str, Any]:
-    """The row of the manifest; the file is in the bundle where there is one."""
-    row: dict[str, Any] = {"batch_size": size, "file": None, "by": None, "was": None, "replaced": None, "difference": None, "failed": None}
-    for way in found:
-        with tempfile.TemporaryDirectory() as folder:
-            said = _run_again(folder, size, way, options, follow)
-            left = _bundles(store.profiles_folder(folder)) if os.path.isdir(store.profiles_folder(folder)) else []
-            program = _program(left[0]) if left else None
-            row["failed"] = said if program is None else _why_useless(program, own, size)
-            if program is None or row["failed"] is not None:
-                continue
-            row.update(file=SIZED_FILE.format(size), by=way.by, was=way.was, replaced=way.sentence.format(size))
-            row["difference"] = difference(own, program)
-            with open(os.path.join(left[0], PROGRAM_FILE), "rb") as file:
-                store.replace(os.path.join(path, row["file"]), file.read())
-            return row
-    return row
+@dataclass(frozen=True)
+class _Again:
+    """Runs of the script that follow the one that left the bundle at `path`, whose program is `own`."""
+
+    path: str
+    own: dict[str, Any]
+    options: Options
+    follow: _Follow
+
+    def recorded(self, value: int, found: Sequence[Way], name: str, batch_size: int | None = None) -> dict[str, Any]:
+        """A row of the manifest; its file, `name`, is in the bundle where there is one. `batch_size`: the one that it has to have."""
+        row: dict[str, Any] = {"file": None, "by": None, "was": None, "replaced": None, "difference": None, "failed": None}
+        for way in found:
+            with tempfile.TemporaryDirectory() as folder:
+                said = _run_again(folder, value, way, self.options, self.follow)
+                left = _bundles(store.profiles_folder(folder)) if os.path.isdir(store.profiles_folder(folder)) else []
+                program = _program(left[0]) if left else None
+                row["failed"] = said if program is None else _why_useless(program, self.own, batch_size)
+                if program is None or row["failed"] is not None:
+                    continue
+                row.update(file=name, by=way.by, was=way.was, replaced=way.sentence.format(value))
+                row["difference"] = difference(self.own, program)
+                with open(os.path.join(left[0], PROGRAM_FILE), "rb") as file:
+                    store.replace(os.path.join(self.path, name), file.read())
+                return row
+        return row
 
 
 def _run_again(folder: str, size: int, way: Way, options: Options, follow: _Follow) -> str:
@@ -171,11 +223,12 @@ def _run_again(folder: str, size: int, way: Way, options: Options, follow: _Foll
     return masked(options.argv).text(lines[-1].strip()) if lines else "the script ended before a step was recorded"
 
 
-def _why_useless(program: dict[str, Any], own: dict[str, Any], size: int) -> str | None:
+def _why_useless(program: dict[str, Any], own: dict[str, Any], size: int | None) -> str | None:
+    """`size`: the batch size that it has to have."""
     if program["refused"] is not None:
         return str(program["refused"])
-    if program["batch_size"] is not None and program["batch_size"] != size:
+    if None not in (program["batch_size"], size) and program["batch_size"] != size:
         return f"its loader still gives batches of {program['batch_size']}"
-    if size != own["batch_size"] and not sizes_differ(own, program):
+    if not sizes_differ(own, program):
         return "nothing in the step has another size with it"
     return None
