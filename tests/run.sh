@@ -67,11 +67,11 @@ run_house() { python tests/house/includes.py && python tests/house/papers.py && 
 run_unit() { build release --target unit_tests && ctest --preset release -j 2; }
 run_sanitize() { build sanitize && ctest --preset sanitize -j 2; }
 run_fuzz() { bash tests/fuzz/run.sh 25; }
-run_recorder() { product && tests -n 2 tests/recorder; }
+run_recorder() { product && tests -n 3 tests/recorder; }
 run_loops() { product && tests -n 2 tests/loops; }
 run_install() { bash tests/install.sh; }
-# beside ARGUMENTS…: the files two at a time, the tests of one in turn: they share what it has recorded.
-beside() { tests -n 2 --dist loadfile "$@"; }
+# beside ARGUMENTS…: the files three at a time (two leave a third of two processors idle), the tests of one in turn: they share what it has recorded.
+beside() { tests -n 3 --dist loadfile "$@"; }
 run_models() {
   product && bash tests/e2e/install_models.sh build/models &&
     HOTLENS_MODELS_PYTHON=$root/build/models/bin/python beside tests/e2e/real_models

@@ -136,8 +136,17 @@ fresh_record = functools.partial(record, fresh=True)
 fresh_record_text = functools.partial(record_text, fresh=True)
 
 
+def printed_alone(folder: Path) -> str:
+    """What train.py prints without a recorder, in a Python that has torch: what to compare a run with that has it, too."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed, open(os.devnull) as empty:
+        code = warm_python().run([sys.executable, "train.py"], folder, environment(), [empty.fileno(), printed.fileno(), 2])
+        assert code == 0
+        printed.seek(0)
+        return printed.read()
+
+
 def plain(folder: Path, arguments: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The same without a recorder."""
+    """The same without a recorder, in a Python of its own."""
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, input=stdin, text=True, capture_output=True, timeout=300, env=environment(), check=False
     )

@@ -49,7 +49,9 @@ MANIFEST = {
     "saved": str,
     "program": str,
     "programs": list,
+    "varied": list,
 }
+SOMETIMES = ("map_trace", "saved", "loop", "compiled", "program", "programs", "varied")
 LOOP_ROWS: dict[str, dict[str, Any]] = {
     "loops": {"id": int, "parent": int, "file": int, "line": int, "end_line": int, "kind": str, "function": str, "updates": int},
     "statements": {"loop": int, "function": str, "file": int, "line": int, "end_line": int, "column": int, "kind": str}
@@ -170,9 +172,7 @@ def check_saved(saved: dict[str, Any], model: dict[str, Any]) -> None:
 def check_bundle(bundle: Bundle) -> None:
     manifest, model = bundle.manifest, bundle.model
     assert manifest["schema"] == "hotlens.bundle/1" and model["schema"] == "hotlens.model/1"
-    expected = {
-        k: v for k, v in MANIFEST.items() if k in manifest or k not in ("map_trace", "saved", "loop", "compiled", "program", "programs")
-    }
+    expected = {k: v for k, v in MANIFEST.items() if k in manifest or k not in SOMETIMES}
     assert set(manifest) == set(expected)
     for key, kind in expected.items():
         assert isinstance(manifest[key], kind), key
@@ -196,7 +196,7 @@ def check_bundle(bundle: Bundle) -> None:
         manifest.get("loop"),
         manifest.get("saved"),
         manifest.get("program"),
-        *(row["file"] for row in manifest.get("programs", [])),
+        *(row["file"] for row in [*manifest.get("programs", []), *manifest.get("varied", [])]),
     }
     assert {p.name for p in bundle.path.iterdir()} == listed - {None}
     assert ("saved" in manifest) == ("map_trace" in manifest)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import plain, record_text
+from conftest import printed_alone, record_text
 from test_program import CHECKPOINT, HEAD, LOOP, OPTIMIZERS, check_replay, program
 
 # A model that applies `call` to what is between its layers.
@@ -135,7 +135,7 @@ AUTOCAST = LOOP.replace("    loss = compute(*batch)\n", "    with torch.autocast
 def test_a_custom_function_replays_to_the_byte(tmp_path: Path, name: str, optimizer: str) -> None:
     text = HEAD + CASES[name] + OPTIMIZERS[optimizer] + (AUTOCAST if "autocast" in name else LOOP)
     run = record_text(tmp_path, text, ["--keep-going"])
-    assert run.out == plain(tmp_path, ["train.py"]).stdout  # to the last bit of every loss
+    assert run.out == printed_alone(tmp_path)  # to the last bit of every loss
     assert run.bundle.manifest["warnings"] == []
     check_replay(run)
 
@@ -217,7 +217,7 @@ REFUSED = {
 def test_what_only_running_it_tells_is_refused(tmp_path: Path, words: str) -> None:
     kept = LOOP.replace("zero_grad()", "zero_grad(set_to_none=False)")
     run = record_text(tmp_path, HEAD + REFUSED[words] + OPTIMIZERS["SGD"] + kept, ["--keep-going"])
-    assert run.out == plain(tmp_path, ["train.py"]).stdout
+    assert run.out == printed_alone(tmp_path)
     found = program(run)
     assert f"the custom autograd function Odd {words}" in found["refused"] and found["operators"] == []
     assert run.bundle.manifest["warnings"] == []

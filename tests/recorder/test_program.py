@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run, environment, plain, record_text, warm_python
+from conftest import Run, environment, printed_alone, record_text, warm_python
 from hotlens.bundle import program_file, same
 from scripts import loop
 
@@ -185,7 +185,7 @@ def check_replay(run: Run) -> dict[str, Any]:
 def test_the_replay_holds_what_the_step_held_to_the_byte(tmp_path: Path, model: str, optimizer: str) -> None:
     text = HEAD + MODELS[model] + OPTIMIZERS[optimizer] + LOOP
     run = record_text(tmp_path, text, ["--keep-going"])
-    assert run.out == plain(tmp_path, ["train.py"]).stdout  # to the last bit of every loss
+    assert run.out == printed_alone(tmp_path)  # to the last bit of every loss
     assert run.bundle.manifest["warnings"] == []
     found = check_replay(run)
     assert found["format"] == 1 and found["device"] == "cpu" and found["threads"] == 1
@@ -299,7 +299,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_steps_of_other_shapes_replay_to_the_byte(tmp_path: Path, name: str) -> None:
     run = record_text(tmp_path, HEAD + ODD[name], ["--keep-going"])
-    assert run.out == plain(tmp_path, ["train.py"]).stdout
+    assert run.out == printed_alone(tmp_path)
     check_replay(run)
 
 
@@ -467,7 +467,7 @@ def test_the_step_of_the_program_has_no_work_that_comes_now_and_then(tmp_path: P
     run = record_text(tmp_path, HEAD + ROLLOUT + SMALL + OPTIMIZERS["SGD"] + loop_of_40, ["--keep-going"])
     found = check_replay(run)
     assert "aten::sin" not in names(found) and "aten::linear" in names(found)
-    assert run.out == plain(tmp_path, ["train.py"]).stdout
+    assert run.out == printed_alone(tmp_path)
 
 
 REFUSED = {
@@ -533,7 +533,7 @@ def test_a_failure_of_the_recording_is_a_warning_and_the_profile_is_whole(tmp_pa
     manifest = run.bundle.manifest
     assert [w["code"] for w in manifest["warnings"]] == ["program_failed"] and "TypeError" in manifest["warnings"][0]["message"]
     assert "program" not in manifest and manifest["steps_measured"] == 5 and "map_trace" in manifest
-    assert run.out == plain(tmp_path, ["train.py"]).stdout
+    assert run.out == printed_alone(tmp_path)
 
 
 def test_kinds_names_modules_and_stages(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def ways_by_name(name: str, argv: Sequence[str], texts: Mapping[str, bytes]) -> 
     found = list(_argument(argv, None, lambda word: _plain(word) == _plain(name)))
     if found:
         return found[:1]
-    places = [(path, node) for path, text in texts.items() for node in numbers(text, lambda word: _plain(word) == _plain(name))]
+    places = [(path, node) for path, text in sorted(texts.items()) for node in numbers(text, lambda word: _plain(word) == _plain(name))]
     if len(places) > 1:
         said = ", ".join(f"{os.path.basename(path)}:{node.lineno}" for path, node in places)
         raise RecorderError(f"{name} is set in several places ({said}), and nobody knows which one is meant")
