@@ -149,31 +149,30 @@ class EditPrediction {
     if (!program) return std::unexpected(program.error());
     auto sources = texts(ask_);
     if (!sources) return std::unexpected(sources.error());
-    const layers::Sources whole = sources->edited;
-    number_ = edited_number(sources->executed, sources->edited);
+    const Texts whole = *sources;
+    number_ = edited_number(whole.executed, whole.edited);
     const Typed typed(*sources);
-    auto number = take_batch_edit(sources->executed, sources->edited, recorded_.batch);
-    if (!number) number = take_varied(*sources);
+    const auto batch = take_batch_edit(sources->executed, sources->edited, recorded_.batch);
     const auto beside = read_beside_layers(sources->executed, sources->edited, program->device != "cpu");
-    if (!beside) return refused(beside.error(), typed);
+    if (!beside) return refused(beside.error(), typed, whole);
     const auto changes = layers::compare(beside->executed, beside->edited, recorded_.document.value("modules", json::array()));
     if (!changes) {
-      const auto known = known_edit(ask_.bundle, *program, whole);
-      if (!known) return refused(changes.error(), typed);
+      const auto known = known_edit(ask_.bundle, *program, whole.edited);
+      if (!known) return refused(changes.error(), typed, whole);
       step_.edits = {edit_of(known->item)};
       return replayed([&](EditTrial& one) { return one.run(*known, step_); });
     }
     step_.edits = edits_of(*changes);
     std::ranges::copy(beside->edits, std::back_inserter(step_.edits));
     for (LayerEdit& edit : step_.edits) typed.place(edit.at);
-    if (number) return of_number(*number);
+    if (batch) return of_number(*batch);
     if (step_.edits.empty()) return std::move(step_);
     auto rewritten = layers::rewrite(std::move(*program), *changes);
     auto unclear = rewritten ? std::nullopt : std::optional(rewritten.error());
     for (const auto& rewrite : beside->rewrites) {
       if (!unclear) unclear = rewrite(*rewritten);
     }
-    if (unclear) return refused(std::move(*unclear), typed);
+    if (unclear) return refused(std::move(*unclear), typed, whole);
     auto told = replayed([&](EditTrial& one) { return one.run(*rewritten, *changes, step_); });
     if (told && told->refused) typed.place(*told->refused);
     return told;
@@ -190,26 +189,27 @@ class EditPrediction {
     refused.number = number_->name;
   }
 
-  Result<EditedStep> refused(layers::Unclear why, const Typed& typed) {
+  Result<EditedStep> refused(layers::Unclear why, const Typed& typed, const Texts& whole) {
+    if (const auto varied = varied_alone(whole)) {
+      step_.edits.clear();
+      return of_number(*varied);
+    }
     step_.refused = refusal(std::move(why));
     typed.place(*step_.refused);
     if (number_) say_number(*step_.refused);
     return std::move(step_);
   }
 
-  // Of a number that the profile has with other values, where nothing else is edited: layers that it changes are followed beside others.
-  std::optional<NumberEdit> take_varied(Texts& sources) const {
+  // A number that the profile has with other values, where nothing else is edited that changes the step.
+  std::optional<NumberEdit> varied_alone(Texts sources) const {
     const auto manifest = profile::read_manifest(ask_.bundle);
     if (!manifest || manifest->varied_programs.empty()) return std::nullopt;
-    Texts without = sources;
-    auto found = take_varied_edit(without.executed, without.edited, manifest->varied_programs);
+    auto found = take_varied_edit(sources.executed, sources.edited, manifest->varied_programs);
     if (!found) return std::nullopt;
-    const auto beside = read_beside_layers(without.executed, without.edited, !recorded_.on_cpu);
+    const auto beside = read_beside_layers(sources.executed, sources.edited, !recorded_.on_cpu);
     if (!beside || !beside->edits.empty()) return std::nullopt;
     const auto changes = layers::compare(beside->executed, beside->edited, recorded_.document.value("modules", json::array()));
-    if (!changes || !edits_of(*changes).empty()) return std::nullopt;
-    sources = std::move(without);
-    return found;
+    return changes && edits_of(*changes).empty() ? found : std::nullopt;
   }
 
   Result<EditedStep> of_number(const NumberEdit& edit) {

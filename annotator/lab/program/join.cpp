@@ -20,6 +20,11 @@ using nlohmann::json;
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 52;  // a number that is multiplied below stays in 64 bits
 
+// "batch size 8", "BLOCK = 48".
+std::string place_of(const std::string& number, std::int64_t value) {
+  return (number.empty() ? "batch size " : number + " = ") + std::to_string(value);
+}
+
 // Thrown inside join() only.
 struct Differs {
   std::string what;
@@ -61,8 +66,9 @@ std::set<std::int64_t> taken_by_losses(const json& operators) {
 
 class Joiner {
  public:
-  Joiner(const Recording& measured, const Recording& other, std::string there)
-      : measured_(measured), other_(other), there_(std::move(there)) {}
+  // `number`: what the batch size stands for, where it is another one.
+  Joiner(const Recording& measured, const Recording& other, const std::string& number)
+      : measured_(measured), other_(other), there_(place_of(number, other.batch)), of_batch_(number.empty()) {}
 
   json run() {
     if (measured_.batch == other_.batch || measured_.batch <= 0 || other_.batch <= 0) throw Differs{"both have the same batch size"};
@@ -99,13 +105,20 @@ class Joiner {
         one[key] = joined_value(value, b[at][key], key, "tensor " + std::to_string(at));
       }
       join_content(a[at], b[at], labels.contains(static_cast<std::int64_t>(at)), one);
+      if (is_elsewhere(one)) one["offset"] = 0;
       joined.push_back(std::move(one));
     }
     return joined;
   }
 
+  // `data[i : i + batch]` in memory that is as large in both recordings: where it begins counts steps, or comes by chance.
+  static bool is_elsewhere(const json& joined) {
+    return joined.contains("offset") && !joined["offset"].is_number() && joined.contains("storage_bytes") &&
+           joined["storage_bytes"].is_number();
+  }
+
   // What a tensor holds differs by chance. A largest value that grows as an index into the batch does is one, but for labels of a loss;
-  // else what both hold is valid.
+  // else what both hold is valid. With another number than the batch size a table may have fewer rows, too.
   void join_content(const json& a, const json& b, bool labels, json& to) const {
     for (const std::string_view key : kContents) {
       if (key != "slices" && a.contains(key)) to[key] = a[key];
@@ -114,7 +127,7 @@ class Joiner {
     if (!is_whole(a, "min") || !is_whole(a, "max") || !is_whole(b, "min") || !is_whole(b, "max")) return;
     const std::int64_t most_a = a["max"], most_b = b["max"];
     to["min"] = std::min(a["min"].get<std::int64_t>(), b["min"].get<std::int64_t>());
-    to["max"] = std::max(most_a, most_b);
+    to["max"] = of_batch_ ? std::max(most_a, most_b) : std::min(most_a, most_b);
     const std::int64_t rise = most_b - most_a, batches = other_.batch - measured_.batch;
     if (labels || rise % batches != 0 || rise / batches <= 0) return;
     const std::int64_t behind = rise / batches * measured_.batch - most_a;  // 1 for the last index of a batch
@@ -233,7 +246,8 @@ class Joiner {
 
   const Recording& measured_;
   const Recording& other_;
-  const std::string there_;  // "batch size 8"
+  const std::string there_;
+  const bool of_batch_;
 };
 
 // Two joined programs of the same measured step: what both have as a line is one, or a parabola.
@@ -270,15 +284,17 @@ class Curves {
   static Wide value(const json& number, std::int64_t at) {
     if (!number.is_object()) return number.get<std::int64_t>();
     const json& line = number["batch"];
+    if (line.size() != 3 || line[2].get<std::int64_t>() <= 0) throw Differs{"its numbers follow no line"};
     return (Wide{line[0].get<std::int64_t>()} + Wide{line[1].get<std::int64_t>()} * at) / line[2].get<std::int64_t>();
   }
 
   json curve(const json& a, const json& b, std::string_view key) const {
     if (a == b) return a;
+    if (key == "offset" && !(a.is_object() && b.is_object())) return 0;  // where it begins comes by chance
     if (key == "min") return std::min(a, b);
     // Of an index that one more recording shows to be none, what was seen counts.
     if (key == "max" && a.is_object() != b.is_object()) return a.is_object() ? b : a;
-    if (key == "max" && !a.is_object()) return std::max(a, b);
+    if (key == "max" && !a.is_object()) return std::min(a, b);
     const auto [t0, t1, t2] = at_;
     const Wide v0 = value(a, t0), v1 = value(a, t1), v2 = value(b, t2);
     // Lagrange's polynomial through the three, over one denominator.
@@ -309,22 +325,28 @@ std::unexpected<Error> differ(const std::string& both, const Differs& difference
   return std::unexpected(Error{ErrorCode::unsupported, "The steps " + both + " differ: " + difference.what + ".", {}});
 }
 
-Result<json> join(const Recording& measured, const Recording& other, const std::string& both, std::string there) {
+std::unexpected<Error> broken(const json::exception& reason) {
+  return std::unexpected(Error{ErrorCode::malformed, std::string("A recorded program is broken: ") + reason.what(), {}});
+}
+
+Result<json> joined(const Recording& measured, const Recording& other, const std::string& number) {
+  const std::string one = std::to_string(measured.batch), two = std::to_string(other.batch);
+  const std::string both = number.empty() ? "at batch sizes " + one + " and " + two
+                                          : "at " + place_of(number, measured.batch) + " and " + place_of(number, other.batch);
   try {
     const json paired = with_numbers_of(measured.document, other.document);
-    return Joiner(measured, {paired, other.batch}, std::move(there)).run();
+    return Joiner(measured, {paired, other.batch}, number).run();
   } catch (const Differs& difference) {
     return differ(both, difference);
   } catch (const json::exception& reason) {
-    return std::unexpected(Error{ErrorCode::malformed, std::string("A recorded program is broken: ") + reason.what(), {}});
+    return broken(reason);
   }
 }
 
 }  // namespace
 
 Result<json> join(const Recording& measured, const Recording& other) {
-  const std::string one = std::to_string(measured.batch), two = std::to_string(other.batch);
-  return join(measured, other, "at batch sizes " + one + " and " + two, "batch size " + two);
+  return joined(measured, other, {});
 }
 
 Result<json> join(const Recording& measured, const Recording& second, const Recording& third, const std::string& number) {
@@ -332,8 +354,7 @@ Result<json> join(const Recording& measured, const Recording& second, const Reco
     return std::unexpected(Error{ErrorCode::unsupported, "Two of three steps have the same " + number + ".", {}});
   std::vector<json> lines;
   for (const Recording& other : {second, third}) {
-    const std::string there = number + " = " + std::to_string(other.batch);
-    auto line = join(measured, other, "at " + number + " = " + std::to_string(measured.batch) + " and " + there, there);
+    auto line = joined(measured, other, number);
     if (!line) return line;
     lines.push_back(std::move(*line));
   }
@@ -341,6 +362,8 @@ Result<json> join(const Recording& measured, const Recording& second, const Reco
     return Curves(measured.batch, second.batch, third.batch).of(lines[0], lines[1], {});
   } catch (const Differs& difference) {
     return differ("at three values of " + number, difference);
+  } catch (const json::exception& reason) {
+    return broken(reason);
   }
 }
 

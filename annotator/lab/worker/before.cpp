@@ -173,7 +173,9 @@ void Before::bind(Bindings& bindings, const StorageOf& storage_of) const {
     at::Tensor& all = storages[tensor.storage];
     if (!all.defined()) all = storage_of(tensor);
     at::Tensor view = at::empty({0}, at::device(all.device()).dtype(dtype_named(tensor.dtype)));
+    const std::size_t bytes = all.storage().nbytes();
     view.set_(all.storage(), bindings.whole(tensor.offset), bindings.wholes(tensor.shape), bindings.wholes(tensor.stride));
+    TORCH_CHECK(all.storage().nbytes() == bytes, "a tensor from before the step is larger than the memory that it is a part of");
     if (tensor.requires_grad) view.set_requires_grad(true);
     bindings.tensors[id] = std::move(view);
   }

@@ -276,6 +276,7 @@ namespace {
 json masked(std::int64_t length) {
   json document = recorded(length);
   json mask = document["tensors"][0];
+  mask["id"] = 3;
   mask["shape"] = {length, length};
   mask["stride"] = {length, 1};
   mask["storage"] = 3;
@@ -308,11 +309,42 @@ TEST_CASE("of three recordings what is on no line is on the parabola through the
   CHECK(decode(encode(program))->tensors[3].storage_bytes == program.tensors[3].storage_bytes);
 }
 
+TEST_CASE("of three recordings a table is looked up in no further than the smallest is long") {
+  json one = masked(16), two = masked(12), three = masked(8);
+  for (auto [document, most] : {std::pair(&one, 90), std::pair(&two, 60), std::pair(&three, 70)}) (*document)["tensors"][2]["max"] = most;
+  const auto both = of_three(one, two, three);
+  REQUIRE(both);
+  CHECK(at_all_sizes(*both).tensors[2].most == Whole{60});
+  CHECK(at_all_sizes(*both).tensors[2].least == Whole{1});
+}
+
+TEST_CASE("where a batch begins in memory that is as large in all recordings is no function of the number") {
+  json one = masked(16), two = masked(12), three = masked(8);
+  for (auto [document, offset] : {std::pair(&one, 48), std::pair(&two, 60), std::pair(&three, 8)}) {
+    (*document)["tensors"][2]["offset"] = offset;
+    (*document)["tensors"][2]["storage_bytes"] = 8000;
+  }
+  const auto both = of_three(one, two, three);
+  REQUIRE(both);
+  CHECK(at_all_sizes(*both).tensors[2].offset == Whole{0});
+  two["tensors"][2]["offset"] = 48;
+  CHECK(at_all_sizes(*of_three(one, two, three)).tensors[2].offset == Whole{0});
+  for (auto [document, length] : {std::pair(&one, 16), std::pair(&two, 12), std::pair(&three, 8)}) {
+    (*document)["tensors"][2]["offset"] = length * length;
+    (*document)["tensors"][2]["storage_bytes"] = 9 * length * length;
+  }
+  CHECK(at_all_sizes(*of_three(one, two, three)).tensors[2].offset.at(5) == 25);
+}
+
 TEST_CASE("of three recordings one that does something else is refused with its value") {
   json other = masked(8);
   other["operators"][0]["op"] = "aten::mm";
   CHECK(of_three(masked(16), masked(12), other).error().message ==
         "The steps at BLOCK = 16 and BLOCK = 8 differ: operator 0 (aten::linear) is aten::mm at BLOCK = 8.");
+  other = masked(8);
+  other["tensors"][0]["storage_bytes"] = json::parse(R"({"batch": [1, 2, 0]})");
+  CHECK(!of_three(masked(16), masked(12), other));
+  CHECK(!decode(*of_three(other, other, other)));
   CHECK(join({masked(16), 16}, {masked(12), 12}, {masked(12), 12}, "BLOCK").error().message == "Two of three steps have the same BLOCK.");
 }
 
