@@ -134,7 +134,8 @@ at::Tensor Before::storage(const Tensor& tensor, const Bindings& bindings) {
   const auto known = fate_.find(tensor.storage);
   const Fate fate = known == fate_.end() ? Fate::kept : known->second;
   if (fate == Fate::released) return make(tensor, bindings, false).all;
-  const bool same = tensor.storage_bytes.is_fixed();
+  // An index may follow the size though there are as many of it: the largest then is another one.
+  const bool same = tensor.storage_bytes.is_fixed() && (!tensor.most || tensor.most->is_fixed());
   Storage& place = same ? same_[tensor.storage] : made_[{tensor.storage, bindings.batch}];
   if (!place.all.defined()) {
     place = make(tensor, bindings, fate == Fate::changed);

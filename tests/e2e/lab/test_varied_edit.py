@@ -84,6 +84,40 @@ for x, y in DataLoader(TensorDataset(torch.randn(200, 3, size, size), torch.rand
     optimizer.step()
 """
 
+GRAPH = """
+import torch
+from torch import nn
+
+nodes = 96
+edges = torch.randint(nodes, (2, 4000))
+edges[0, 0] = nodes - 1
+first, last = nn.Linear(12, 24), nn.Linear(24, 5)
+optimizer = torch.optim.Adam([*first.parameters(), *last.parameters()])
+x, y = torch.randn(nodes, 12), torch.randint(5, (nodes,))
+for step in range(24):
+    sent = first(x)
+    loss = nn.functional.cross_entropy(last(torch.zeros_like(sent).index_add_(0, edges[1], sent[edges[0]]).relu()), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+TIME = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+length = 35
+data = torch.randint(200, (3000, 10))
+cells, table, last = nn.LSTM(24, 32), nn.Embedding(200, 24), nn.Linear(32, 200)
+optimizer = torch.optim.SGD([*cells.parameters(), *table.parameters(), *last.parameters()], 0.1)
+for i in range(0, len(data) - length, length):
+    x, y = data[i : i + length], data[i + 1 : i + 1 + length].reshape(-1)
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(last(cells(table(x))[0]).flatten(0, 1), y)
+    loss.backward()
+    optimizer.step()
+"""
+
 
 def varied(folder: Path, text: str, *options: str) -> Path:
     folder.mkdir()
@@ -129,6 +163,20 @@ def test_the_size_of_pictures_is_told_as_the_edited_script_is(pictures: Path, tm
     one = told(pictures)
     assert one["what"] == f"image_size 32 → {size}"
     record(tmp_path / "truth", text)
+    assert one["peak_bytes"] == recorded_peak(tmp_path / "truth")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "was", "now"),
+    [(GRAPH, "nodes", 96, 40), (GRAPH, "nodes", 96, 300), (TIME, "length", 35, 20), (TIME, "length", 35, 60)],
+)
+def test_what_a_batch_holds_and_where_it_begins_do_not_matter(tmp_path: Path, text: str, name: str, was: int, now: int) -> None:
+    """Indices of nodes, which an edge has as many of as before; a batch that is a part of all data, which stays as large."""
+    folder = varied(tmp_path / "recorded", text, "--vary", name)
+    edited = edit(folder, text, f"{name} = {was}", f"{name} = {now}")
+    one = told(folder)
+    assert one["what"] == f"{name} {was} → {now}"
+    record(tmp_path / "truth", edited)
     assert one["peak_bytes"] == recorded_peak(tmp_path / "truth")
 
 
