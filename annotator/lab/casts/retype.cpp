@@ -25,7 +25,8 @@ using lab::Whole;
 
 void set_dtype(Tensor& tensor, const std::string& dtype) {
   const std::int64_t was = lab::width_of(tensor.dtype), is = lab::width_of(dtype);
-  for (std::int64_t* part : {&tensor.storage_bytes.offset, &tensor.storage_bytes.numerator, &tensor.storage_bytes.square}) *part = *part * is / was;
+  for (std::int64_t* part : {&tensor.storage_bytes.offset, &tensor.storage_bytes.numerator, &tensor.storage_bytes.square})
+    *part = *part * is / was;
   tensor.dtype = dtype;
 }
 

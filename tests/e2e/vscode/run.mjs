@@ -1,7 +1,7 @@
 // node run.mjs CODE_SERVER EXTENSION.vsix BIN_DIR EXAMPLE_DIR [SHOTS] [ID…]
 // Runs the scenarios in the real VS Code (code-server in Chromium). HOTLENS_TEST_PYTHON is the Python with torch.
 // CARRIED=1: no program on PATH, the extension brings its own (BIN_DIR only records what is shown).
-// Two at a time, each at a desk of its own: its folder, its code-server, its browser. THEME is a colour theme of VS Code, for the pictures.
+// Three at a time, each at a desk of its own: its folder, its code-server, its browser. THEME is a colour theme of VS Code, for the pictures.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { actionsBefore, prepareFolders, prepareWorkspace, recordProfile, scenari
 const here = path.dirname(fileURLToPath(import.meta.url));
 const [program, vsix, binDir, example, shots, ...ids] = process.argv.slice(2);
 const python = process.env.HOTLENS_TEST_PYTHON;
-const DESKS = 2;
+const DESKS = 3;
 // A program that is installed beside this Python would be found before the one that is tested.
 const besidePython = python !== undefined && fs.existsSync(path.join(path.dirname(python), 'hotlens'));
 const waiting = scenariosOf('vscode').filter((each) => ids.length === 0 || ids.includes(each.id));
