@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "annotator/common/file.h"
+#include "annotator/lab/edited/made_before.h"
 #include "annotator/lab/edited/rewrite.h"
 #include "annotator/lab/layers/effects/other_edits.h"
 #include "annotator/lab/predict/recorded.h"
@@ -162,6 +163,7 @@ class EditPrediction {
       step_.edits = {edit_of(known->item)};
       return replayed([&](EditTrial& one) { return one.run(*known, step_); });
     }
+    if (auto unfollowed = layers::made_before(*changes, *program)) return refused(std::move(*unfollowed), typed, whole);
     step_.edits = edits_of(*changes);
     std::ranges::copy(beside->edits, std::back_inserter(step_.edits));
     for (LayerEdit& edit : step_.edits) typed.place(edit.at);

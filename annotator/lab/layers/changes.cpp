@@ -67,6 +67,7 @@ class ModuleComparison {
     const auto beside = edit_beside(then, edited, all_.was, all_.is, idle);
     if (!beside) return std::unexpected(beside.error());
     all_.draws = beside->draws;
+    all_.sized = beside->sized;
     const auto passed_by = [&](Node use) { return was_passed_by(edited_, use); };
     auto aligned = align(again[*at], now[*at], passed_by);
     if (!aligned) return std::unexpected(aligned.error());

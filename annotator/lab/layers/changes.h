@@ -39,6 +39,7 @@ struct Changes {
   Alignment alignment;
   std::map<std::string, Ref> was, is;  // every module by its edited path; a new one was what it is modelled on, or nothing
   std::map<std::string, Line> lines;   // of every module, in the edited text
+  std::vector<Sized> sized;            // where the script, or a function, makes tensors of an edited size
   bool draws = false;                  // numbers that were edited bound what the script draws at random
   std::vector<std::pair<std::int64_t, std::int64_t>> script;  // whole numbers that the script's names stand for, as executed and as edited
 };

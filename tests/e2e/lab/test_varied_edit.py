@@ -197,8 +197,65 @@ def test_what_no_whole_number_follows_is_refused(pictures: Path) -> None:
     assert refused["reason"]
 
 
-def test_a_number_that_nobody_varied_says_how(tmp_path: Path) -> None:
-    record(tmp_path / "once", TEXT)
-    edit(tmp_path / "once", TEXT, "BLOCK = 32", "BLOCK = 48")
-    (refused,) = predicted(tmp_path / "once")["refused"]
-    assert refused["reason"].endswith("its other values can be recorded: hotlens run --vary BLOCK train.py")
+NOISY = """
+import torch
+from torch import nn
+
+SIZE = 16
+model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.Conv2d(8, 3, 3, padding=1))
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for step in range(24):
+    x = torch.randn(4, 3, SIZE, SIZE)
+    noise = torch.randn_like(x)
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x + noise), noise).backward()
+    optimizer.step()
+"""
+DATASET = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+SIZE = 16
+
+
+class Pictures(Dataset):
+    def __len__(self):
+        return 240
+
+    def __getitem__(self, i):
+        return torch.randn(3, SIZE, SIZE), i % 10
+
+
+class Placed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.places = nn.Parameter(torch.zeros(1, (SIZE // 4) ** 2, 24))
+        self.patch, self.head = nn.Conv2d(3, 24, 4, 4), nn.Linear(24, 10)
+
+    def forward(self, x):
+        return self.head((self.patch(x).flatten(2).transpose(1, 2) + self.places).mean(1))
+
+
+model = Placed()
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for x, y in DataLoader(Pictures(), batch_size=8):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "was", "why"),
+    [(TEXT, "BLOCK", 32, "get_batch uses BLOCK"), (NOISY, "SIZE", 16, "no part of the recorded step"), (DATASET, "SIZE", 16, "no part of")],
+)
+def test_a_number_that_nobody_varied_says_how(tmp_path: Path, text: str, name: str, was: int, why: str) -> None:
+    """Also where it makes a batch that the step does not make, in the loop or in a dataset: neither nothing, nor a misfit of what follows."""
+    record(tmp_path / "once", text)
+    edited = edit(tmp_path / "once", text, f"{name} = {was}", f"{name} = {was + 16}")
+    document = predicted(tmp_path / "once")
+    (refused,) = document["refused"]
+    assert document["misfits"] == [] and why in refused["reason"] and edited.splitlines()[refused["line"]].startswith(name)
+    assert refused["reason"].endswith(f"its other values can be recorded: hotlens run --vary {name} train.py")
+    assert refused["number"] == name

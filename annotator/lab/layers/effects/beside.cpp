@@ -118,6 +118,7 @@ class BesideComparison {
   }
 
   bool draws() const { return uses_.draws(); }
+  const std::vector<Sized>& sized() const { return uses_.sized(); }
 
  private:
   Why refuse(Node at, bool gone = false, Node near = {}) const { return refusals_.refuse(at, gone, near); }
@@ -376,7 +377,7 @@ std::expected<Beside, Unclear> edit_beside(const Followed& executed, const Follo
                                            const Idle& idle) {
   BesideComparison comparison(executed, edited, was, is, idle);
   if (auto why = comparison.run()) return std::unexpected(std::move(*why));
-  return Beside{.draws = comparison.draws()};
+  return Beside{.draws = comparison.draws(), .sized = comparison.sized()};
 }
 
 }  // namespace hotlens::layers

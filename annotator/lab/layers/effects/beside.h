@@ -7,6 +7,7 @@
 #pragma once
 
 #include <expected>
+#include <vector>
 
 #include "annotator/lab/layers/effects/other_edits.h"
 
@@ -14,6 +15,7 @@ namespace hotlens::layers {
 
 struct Beside {
   bool draws = false;  // numbers that were edited bound what the script draws at random
+  std::vector<Sized> sized = {};
 };
 
 // The error: the first difference that is not followed. `was`: modules of the executed text; `is`: of the edited one.

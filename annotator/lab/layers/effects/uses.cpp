@@ -179,10 +179,17 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) {
   };
   const bool held = use.is("attribute") && use.field("object").text() == "self" && places_.is_in_class_of_module(use) &&
                     (compared(use) || places_.is_held_by_modules(use));
+  if (is_size(use) && !places_.is_in_class_of_module(use)) note_size(use);
   const bool known = is_size(use) || held || (use.is("attribute") && is_followed_in_function(use, true, compared)) ||
                      places_.calls_layer(use) || places_.bounds_list(use) || places_.is_compared(use) ||
                      was_passed_by(edited_.sources, use) || (use.is("attribute") && is_rate_or_factor(use));
   return function_around(use) && known ? std::nullopt : Why(unknown(use, name));
+}
+
+void Uses::note_size(Node use) {
+  const Node call = source::enclosing(use, "call");
+  if (!sizing_.insert(call.id()).second) return;
+  sized_.push_back({.maker = std::string(call.field("function").field("attribute").text()), .at = line_of(use)});
 }
 
 Uses::Why Uses::unknown(Node use, const std::string& name) {
@@ -251,7 +258,11 @@ std::optional<Uses::Why> Uses::in_call(Node call, Node given, const std::string&
 Uses::Why Uses::value(Node node, const std::string& name) {
   const Node function = function_around(node);
   const bool method = node.is("attribute") && function && !places_.is_inside_maker(node) && !edited_.interpreter.makes(function.id());
-  if (places_.is_size_in_loop(node) || (method && is_size(node))) return std::nullopt;
+  if (places_.is_size_in_loop(node)) {
+    note_size(node);
+    return std::nullopt;
+  }
+  if (method && is_size(node)) return std::nullopt;
   Node child = node;
   for (Node up = node.parent(); up; child = up, up = up.parent()) {
     const std::string_view kind = up.kind();

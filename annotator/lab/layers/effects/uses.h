@@ -36,6 +36,8 @@ class Uses {
   void argument(Node call, Node argument);
   Why run();
 
+  // Sizes of what the script or a function of it makes.
+  const std::vector<Sized>& sized() const { return sized_; }
   // Whether it bounds what the script draws at random: `torch.randint(words, …)`.
   bool draws() const { return draws_; }
   // Whether the edited texts have the word anywhere.
@@ -52,6 +54,7 @@ class Uses {
   Why result(Node function, const std::string& name);
   void add(Node scope, const std::string& name, bool attribute = false);
   void target(Node node);
+  void note_size(Node use);
   bool give(Node definition, Node call, Node argument);
   void give_field(Node type, std::size_t place, const std::string& keyword);
   void give_rest(Node function, const std::string& rest, const std::string& keyword);
@@ -69,6 +72,8 @@ class Uses {
   std::set<const void*> unnamed_;                           // …whose rest was given something without a name
   Why lost_;  // the use of a rest that was taken for named before something came without a name
   bool draws_ = false;
+  std::vector<Sized> sized_;
+  std::set<const void*> sizing_;  // their calls
   std::set<Name> seen_;
   std::deque<Named> open_;
 };

@@ -26,6 +26,12 @@ struct Unclear {
   std::string op = {};
 };
 
+// A call that makes or shapes a tensor of an edited size outside of every module: `torch.randn(8, noise)`.
+struct Sized {
+  std::string maker;  // "randn"; empty: not known
+  Line at;
+};
+
 Line line_of(Node node);
 bool is_module(const Ref& value);
 // "Linear" of torch.nn.Linear.
