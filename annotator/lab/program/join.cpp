@@ -282,10 +282,10 @@ class Curves {
   static bool is_number(const json& value) { return value.is_number_integer() || (value.is_object() && value.contains("batch")); }
 
   static Wide value(const json& number, std::int64_t at) {
-    if (!number.is_object()) return number.get<std::int64_t>();
+    if (!number.is_object()) return small(number.get<std::int64_t>());
     const json& line = number["batch"];
     if (line.size() != 3 || line[2].get<std::int64_t>() <= 0) throw Differs{"its numbers follow no line"};
-    return (Wide{line[0].get<std::int64_t>()} + Wide{line[1].get<std::int64_t>()} * at) / line[2].get<std::int64_t>();
+    return small((Wide{line[0].get<std::int64_t>()} + Wide{line[1].get<std::int64_t>()} * at) / line[2].get<std::int64_t>());
   }
 
   json curve(const json& a, const json& b, std::string_view key) const {

@@ -251,7 +251,7 @@ for x, y in DataLoader(Pictures(), batch_size=8):
     [(TEXT, "BLOCK", 32, "get_batch uses BLOCK"), (NOISY, "SIZE", 16, "no part of the recorded step"), (DATASET, "SIZE", 16, "no part of")],
 )
 def test_a_number_that_nobody_varied_says_how(tmp_path: Path, text: str, name: str, was: int, why: str) -> None:
-    """Also where it makes a batch that the step does not make, in the loop or in a dataset: neither nothing, nor a misfit of what follows."""
+    """Also where it makes a batch, in the loop or in a dataset: neither nothing, nor a misfit of what follows."""
     record(tmp_path / "once", text)
     edited = edit(tmp_path / "once", text, f"{name} = {was}", f"{name} = {was + 16}")
     document = predicted(tmp_path / "once")
