@@ -141,8 +141,9 @@ std::optional<NamedNumber> edited_number(const layers::Sources& executed, const 
       std::ranges::mismatch(old.substr(begin) | std::views::reverse, now.substr(begin) | std::views::reverse).in1.base() - old.begin());
   const std::size_t first = old.substr(0, begin).find_last_not_of(kDigits) + 1;
   const std::size_t last = std::min(old.find_first_not_of(kDigits, begin), old.size());
-  const std::size_t grown = now.size() + last - old.size();  // where it ends now
-  if (first >= last || after > last || grown <= first ||
+  const std::size_t grown = now.size() + last - old.size();                                   // where it ends now
+  const bool whole = last == old.size() || (old[last] != '.' && !kName.contains(old[last]));  // `0.5` and `1e-3` are none
+  if (!whole || first >= last || after > last || grown <= first ||
       now.substr(first, grown - first).find_first_not_of(kDigits) != std::string_view::npos)
     return std::nullopt;
   const std::size_t line = old.substr(0, first).rfind('\n') + 1;

@@ -1,5 +1,6 @@
 #include "annotator/lab/program/join.h"
 
+#include "annotator/lab/program/curves.h"
 #include "annotator/lab/program/pairing.h"
 #include "annotator/lab/program/positions.h"
 
@@ -250,77 +251,6 @@ class Joiner {
   const bool of_batch_;
 };
 
-// Two joined programs of the same measured step: what both have as a line is one, or a parabola.
-class Curves {
- public:
-  Curves(std::int64_t measured, std::int64_t second, std::int64_t third) : at_{measured, second, third} {
-    constexpr std::int64_t kMost = std::int64_t{1} << 24;  // its third power times kLargest stays in 128 bits
-    if (std::ranges::any_of(at_, [](std::int64_t one) { return one > kMost; })) throw Differs{"a number is out of all bounds"};
-  }
-
-  json of(const json& a, const json& b, std::string_view key) const {
-    if (is_number(a) && is_number(b)) return curve(a, b, key);
-    if (a.type() != b.type() || a.size() != b.size()) throw Differs{"its numbers follow no line"};
-    if (a.is_array()) {
-      json both = json::array();
-      for (std::size_t at = 0; at < a.size(); ++at) both.push_back(of(a[at], b[at], key));
-      return both;
-    }
-    if (!a.is_object()) return a;
-    json both = json::object();
-    for (const auto& [name, value] : a.items()) {
-      if (name == "slices") continue;
-      if (!b.contains(name)) throw Differs{"its numbers follow no line"};
-      both[name] = of(value, b[name], name);
-    }
-    return both;
-  }
-
- private:
-  __extension__ using Wide = __int128;
-
-  static bool is_number(const json& value) { return value.is_number_integer() || (value.is_object() && value.contains("batch")); }
-
-  static Wide value(const json& number, std::int64_t at) {
-    if (!number.is_object()) return small(number.get<std::int64_t>());
-    const json& line = number["batch"];
-    if (line.size() != 3 || line[2].get<std::int64_t>() <= 0) throw Differs{"its numbers follow no line"};
-    return small((Wide{line[0].get<std::int64_t>()} + Wide{line[1].get<std::int64_t>()} * at) / line[2].get<std::int64_t>());
-  }
-
-  json curve(const json& a, const json& b, std::string_view key) const {
-    if (a == b) return a;
-    if (key == "offset" && !(a.is_object() && b.is_object())) return 0;  // where it begins comes by chance
-    if (key == "min") return std::min(a, b);
-    // Of an index that one more recording shows to be none, what was seen counts.
-    if (key == "max" && a.is_object() != b.is_object()) return a.is_object() ? b : a;
-    if (key == "max" && !a.is_object()) return std::min(a, b);
-    const auto [t0, t1, t2] = at_;
-    const Wide v0 = value(a, t0), v1 = value(a, t1), v2 = value(b, t2);
-    // Lagrange's polynomial through the three, over one denominator.
-    const Wide w0 = v0 * (t1 - t2), w1 = v1 * (t2 - t0), w2 = v2 * (t0 - t1);
-    const Wide square = w0 + w1 + w2, slope = -(w0 * (t1 + t2) + w1 * (t0 + t2) + w2 * (t0 + t1));
-    const Wide offset = w0 * t1 * t2 + w1 * t0 * t2 + w2 * t0 * t1, denominator = Wide{t0 - t1} * (t0 - t2) * (t1 - t2);
-    const Wide common = gcd(gcd(square, slope), gcd(offset, denominator)) * (denominator < 0 ? -1 : 1);
-    json parts{small(offset / common), small(slope / common), small(denominator / common)};
-    if (square != 0) parts.push_back(small(square / common));
-    return {{"batch", std::move(parts)}};
-  }
-
-  static Wide gcd(Wide a, Wide b) {
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    return b == 0 ? a : gcd(b, a % b);
-  }
-
-  static std::int64_t small(Wide number) {
-    if (number > kLargest || number < -kLargest) throw Differs{"a number is out of all bounds"};
-    return static_cast<std::int64_t>(number);
-  }
-
-  const std::array<std::int64_t, 3> at_;
-};
-
 std::unexpected<Error> differ(const std::string& both, const Differs& difference) {
   return std::unexpected(Error{ErrorCode::unsupported, "The steps " + both + " differ: " + difference.what + ".", {}});
 }
@@ -358,13 +288,8 @@ Result<json> join(const Recording& measured, const Recording& second, const Reco
     if (!line) return line;
     lines.push_back(std::move(*line));
   }
-  try {
-    return Curves(measured.batch, second.batch, third.batch).of(lines[0], lines[1], {});
-  } catch (const Differs& difference) {
-    return differ("at three values of " + number, difference);
-  } catch (const json::exception& reason) {
-    return broken(reason);
-  }
+  auto all = curves(lines[0], lines[1], {measured.batch, second.batch, third.batch});
+  return all ? std::move(*all) : Result<json>(differ("at three values of " + number, {all.error()}));
 }
 
 }  // namespace hotlens::lab
