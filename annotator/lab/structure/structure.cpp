@@ -9,6 +9,7 @@
 #include "annotator/lab/structure/gathered.h"
 #include "annotator/lab/structure/handover.h"
 #include "annotator/lab/structure/insertion.h"
+#include "annotator/lab/structure/leaving.h"
 #include "annotator/lab/structure/locate.h"
 #include "annotator/lab/structure/loop_edit.h"
 #include "annotator/lab/structure/parameters.h"
@@ -47,13 +48,14 @@ class Restructuring {
     for (const Gap& gap : gaps) {
       for (const Step& step : gap.removed) {
         if (!step.function.empty()) continue;
-        if (auto why = gap.is_forward() ? leave_uncalled(step.path) : remove_tensors(step.path)) return std::unexpected(*why);
+        const auto why = gap.is_forward() ? leave_uncalled(draft_, step.path) : remove_tensors(draft_, step.path);
+        if (why) return std::unexpected(unclear(step.path, *why));
       }
     }
     if (auto why = insertion_.update()) return std::unexpected(*why);
     lab::let_go_in_time(draft_);
     lab::carry_over(draft_, recorded_);
-    rename();
+    take_edited_paths(draft_, changes_.alignment);
     return lab::finish(std::move(draft_));
   }
 
@@ -385,66 +387,6 @@ class Restructuring {
     const auto& operators = draft_.program.operators;
     return std::any_of(operators.begin() + at(from), operators.end(),
                        [&](const Operator& op) { return op.kind != OperatorKind::free && lab::uses(op, id); });
-  }
-
-  // Parameters and buffers of the layer and what it holds.
-  std::vector<TensorId> tensors_of(const std::string& path) const {
-    std::vector<TensorId> found;
-    for (std::size_t at = 0; at < draft_.program.tensors.size(); ++at) {
-      const Tensor& tensor = draft_.program.tensors[at];
-      const auto id = static_cast<TensorId>(at);
-      const bool own = tensor.kind == lab::TensorKind::buffer || tensor.kind == lab::TensorKind::parameter;
-      if (own && lab::is_within(lab::split_name(tensor.name).first, path) && draft_.listed(id) != nullptr) found.push_back(id);
-    }
-    return found;
-  }
-
-  std::optional<Unclear> remove_tensors(const std::string& path) {
-    for (const TensorId id : tensors_of(path)) {
-      if (draft_.listed(id)->kind == lab::TensorKind::buffer) {
-        draft_.gone.insert(id);
-      } else if (auto why = lab::remove_parameter(draft_, id)) {
-        return unclear(path, *why);
-      }
-    }
-    return std::nullopt;
-  }
-
-  // A layer that is there and that no edited `forward` calls any more.
-  std::optional<Unclear> leave_uncalled(const std::string& path) {
-    for (const TensorId id : tensors_of(path)) {
-      if (draft_.listed(id)->kind != lab::TensorKind::parameter) continue;
-      if (auto why = lab::leave_without_gradient(draft_, id)) return unclear(path, *why);
-    }
-    return std::nullopt;
-  }
-
-  // Recorded paths become edited ones: of modules and what is below them.
-  void rename() {
-    std::map<std::string, std::string> now;
-    for (const auto& [path, was] : changes_.alignment.kept) now[was] = path;
-    const auto renamed = [&](const std::string& path) {
-      if (path.starts_with(kNew)) return path.substr(1);
-      for (std::string above = path;;) {
-        const auto found = now.find(above);
-        if (found != now.end() && !(above.empty() && !path.empty() && found->second.empty())) {
-          const std::string rest = above.empty() ? "." + path : path.substr(above.size());
-          return found->second.empty() ? rest.substr(rest.empty() ? 0 : 1) : found->second + rest;
-        }
-        if (above.empty()) return path;
-        above = lab::split_name(above).first;
-      }
-    };
-    for (std::string& path : draft_.program.modules) path = renamed(path);
-    const auto rename_tensor = [&](Tensor& tensor) {
-      const std::string owner(lab::owner_of(tensor.name));
-      if (owner.empty()) return;
-      const auto [path, leaf] = lab::split_name(owner);
-      const std::string is = renamed(path);
-      tensor.name = tensor.name.substr(0, tensor.name.size() - owner.size()) + (is.empty() ? leaf : is + "." + leaf);
-    };
-    std::ranges::for_each(draft_.program.tensors, rename_tensor);
-    for (auto& [id, tensor] : draft_.added) rename_tensor(tensor);
   }
 
   const Changes& changes_;
