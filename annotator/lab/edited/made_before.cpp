@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace hotlens::layers {
@@ -12,7 +13,7 @@ using Numbers = std::vector<std::int64_t>;
 
 bool has(const lab::Value& value, const Numbers& sizes) {
   if (const auto* whole = std::get_if<lab::Whole>(&value.is)) {
-    return std::ranges::any_of(sizes, [&](std::int64_t size) { return size > 0 && whole->offset > 0 && whole->offset % size == 0; });
+    return std::ranges::find(sizes, whole->offset) != sizes.end();
   }
   const auto* values = std::get_if<lab::Values>(&value.is);
   return values != nullptr && std::ranges::any_of(*values, [&](const lab::Value& one) { return has(one, sizes); });
@@ -35,13 +36,14 @@ Numbers edited_sizes(const Changes& changes) {
 
 std::optional<Unclear> made_before(const Changes& changes, const lab::Program& program) {
   const Numbers sizes = edited_sizes(changes);
-  std::map<std::string, std::ptrdiff_t> left;  // operators that a call may have made
+  std::map<std::pair<std::string, bool>, std::ptrdiff_t> left;  // operators that a call may have made
   for (const Sized& one : changes.sized) {
     const auto is_its = [&](const lab::Operator& op) {
       const auto is_given = [&](const lab::Value& value) { return has(value, sizes); };
-      return is_made_by(op, one.maker) && (sizes.empty() || std::ranges::any_of(op.args, is_given));
+      return (one.in_modules || op.module == lab::kNoModule) && is_made_by(op, one.maker) &&
+             (sizes.empty() || std::ranges::any_of(op.args, is_given));
     };
-    const auto [known, first] = left.try_emplace(one.maker, 0);
+    const auto [known, first] = left.try_emplace({one.maker, one.in_modules}, 0);
     if (first) known->second = std::ranges::count_if(program.operators, is_its);
     if (known->second-- > 0) continue;
     return Unclear{.reason = "what is made here is no part of the recorded step, and its size was edited", .at = one.at};

@@ -189,7 +189,11 @@ Uses::Why Uses::elsewhere(Node use, const std::string& name) {
 void Uses::note_size(Node use) {
   const Node call = source::enclosing(use, "call");
   if (!sizing_.insert(call.id()).second) return;
-  sized_.push_back({.maker = std::string(call.field("function").field("attribute").text()), .at = line_of(use)});
+  const Node function = function_around(use);
+  const auto calls = function ? names_.spelled(std::string(function.field("name").text())) : std::vector<Node>();
+  sized_.push_back({.maker = std::string(call.field("function").field("attribute").text()),
+                    .in_modules = std::ranges::any_of(calls, [&](const Node& one) { return places_.is_in_class_of_module(one); }),
+                    .at = line_of(use)});
 }
 
 Uses::Why Uses::unknown(Node use, const std::string& name) {

@@ -28,7 +28,8 @@ struct Unclear {
 
 // A call that makes or shapes a tensor of an edited size outside of every module: `torch.randn(8, noise)`.
 struct Sized {
-  std::string maker;  // "randn"; empty: not known
+  std::string maker;        // "randn"; empty: not known
+  bool in_modules = false;  // in a function that methods of modules call
   Line at;
 };
 
