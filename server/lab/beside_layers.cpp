@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "annotator/lab/arguments/function_arguments.h"
+#include "annotator/lab/arguments/written_sizes.h"
 #include "annotator/lab/casts/casts.h"
 #include "annotator/lab/casts/retype.h"
 #include "annotator/lab/layers/effects/left_out.h"
@@ -30,6 +31,16 @@ std::optional<layers::Unclear> take(BesideLayers& all, layers::TakenOut<Edit> re
   return std::nullopt;
 }
 
+// Also of calls that nobody edited: their numbers stay.
+void take_written_sizes(BesideLayers& all) {
+  auto read = layers::without_written_sizes(all.executed, all.edited);
+  all.edited = std::move(read.edited);
+  for (layers::WrittenSizes& call : read.calls) {
+    if (!call.what.empty()) all.edits.push_back({.what = call.what, .at = call.at, .modules = {}});
+    all.rewrites.push_back([call = std::move(call)](layers::Rewritten& rewritten) { return layers::write_sizes(rewritten, call); });
+  }
+}
+
 }  // namespace
 
 std::expected<BesideLayers, layers::Unclear> read_beside_layers(const layers::Sources& executed, const layers::Sources& edited,
@@ -41,6 +52,7 @@ std::expected<BesideLayers, layers::Unclear> read_beside_layers(const layers::So
   if (!unclear) unclear = take(all, layers::without_arguments(all.executed, all.edited), layers::change_argument);
   if (!unclear) unclear = take(all, layers::without_optimizers(all.executed, all.edited), layers::change_update);
   if (unclear) return std::unexpected(std::move(*unclear));
+  take_written_sizes(all);
   all.executed = layers::with_names_of_arguments(all.executed, all.edited);
   return all;
 }

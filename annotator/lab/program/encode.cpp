@@ -88,6 +88,7 @@ json encoded(const Operator& op) {
   if (op.module != kNoModule) row["module"] = op.module;
   if (op.call >= 0) row["call"] = op.call;
   if (op.line >= 0) row["line"] = op.line;
+  for (const auto& [place, number] : op.written) row["written"].push_back({place, number});
   for (const Operator& one : op.forward) row["forward"].push_back(encoded(one));
   for (const Operator& one : op.backward) row["backward"].push_back(encoded(one));
   return row;

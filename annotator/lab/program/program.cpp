@@ -200,6 +200,13 @@ class Decoder {
     if (read.module != kNoModule && read.module >= program_.modules.size()) broken("`module` is not in the list of modules");
     if (has(op, "call")) read.call = number(op.at("call"));
     if (has(op, "line")) read.line = number(op.at("line"));
+    if (has(op, "written")) {
+      for (const json& one : list(op.at("written"), "`written`")) {
+        const json& pair = list(one, "`written`");
+        if (pair.size() != 2 || number(pair[0]) < 0) broken("`written` has no place and number");
+        read.written.emplace_back(number(pair[0]), number(pair[1]));
+      }
+    }
     if (has(op, "last_named")) {
       for (const json& id : list(op.at("last_named"), "`last_named`")) read.last_named.push_back(used(id));
     }

@@ -114,7 +114,8 @@ struct Operator {
   std::string autocast = {};  // dtype; empty: off
   Stage stage = Stage::other;
   std::vector<std::vector<Whole>> shapes = {};  // of `out`, as recorded; what-ifs read them, encode() leaves them out; empty: not known
-  std::vector<TensorId> last_named = {};        // that no name holds after it: without the graph they would go then
+  std::vector<std::pair<std::size_t, std::int64_t>> written = {};  // sizes of a view that the text has as numbers: place, and number
+  std::vector<TensorId> last_named = {};                           // that no name holds after it: without the graph they would go then
   // Of a custom autograd function: its two passes; what they make is theirs but for `out`, what they take is in `args` and `kwargs`.
   std::vector<Operator> forward = {}, backward = {};
 };

@@ -193,31 +193,62 @@ Sizes resolved(const Sizes& literals, const Sizes& in_was, const Sizes& in_is, c
   throw UnknownSize{"what " + shown(literals) + " becomes where " + shown(in_was) + " becomes " + shown(in_is) + " cannot be known"};
 }
 
-bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
+namespace {
+
+bool follow_sizes(Operator& op, const Sizes& literals, const Sizes& was, const Sizes& is, const Around& around) {
   const Numbers& numbers = around.numbers;
-  const auto literals = list_at(op, 1);
-  if (!literals) return false;
   if (around.attention.size() == 2) {
-    if (const auto known = of_attention(*literals, was, is, around)) {
+    if (const auto known = of_attention(literals, was, is, around)) {
       set_list(op, 1, *known);
-      return *known != *literals;
+      return *known != literals;
     }
   }
-  const bool changes = std::ranges::any_of(*literals, [&](std::int64_t one) { return moves(one, numbers); });
+  const bool changes = std::ranges::any_of(literals, [&](std::int64_t one) { return moves(one, numbers); });
   if (was == is && !changes) return false;
-  Sizes out = *literals;
+  Sizes out = literals;
   if (const auto open = std::ranges::find(out, -1); open != out.end()) {
     *open = 1;
     const std::int64_t rest = product(out);
     *open = rest == 0 ? 0 : product(was) / rest;
   }
   // A batch of four beside four heads, now eight: a dimension that is what it was stays, where the others then fit.
-  Sizes now = *literals;
+  Sizes now = literals;
   const bool kept = reshape(now, was, is, out, numbers, true) && fits(now, product(is));
   if (!kept) {
-    now = *literals;
+    now = literals;
     reshape(now, was, is, out, numbers, false);
   }
+  set_list(op, 1, now);
+  return now != literals;
+}
+
+// Sizes beside those that the text writes: as computed, else those of the dimensions at their places.
+Sizes beside_written(Operator op, const Sizes& literals, const Sizes& was, const Sizes& is, const Around& around) {
+  try {
+    follow_sizes(op, literals, was, is, around);
+    return *list_at(op, 1);
+  } catch (const UnknownSize&) {
+    Sizes now = literals;
+    for (std::size_t at = 0; at < now.size(); ++at) {
+      const auto is_here = [&](const auto& one) { return one.first == at; };
+      if (std::ranges::any_of(op.written, is_here)) continue;
+      if (at >= was.size() || was[at] != literals[at]) throw;
+      now[at] = is[at];
+    }
+    return now;
+  }
+}
+
+}  // namespace
+
+bool follow_view(Operator& op, const Sizes& was, const Sizes& is, const Around& around) {
+  const auto literals = list_at(op, 1);
+  if (!literals) return false;
+  const auto is_inside = [&](const auto& one) { return one.first < literals->size(); };
+  if (op.written.empty() || !std::ranges::all_of(op.written, is_inside)) return follow_sizes(op, *literals, was, is, around);
+  // Numbers of the text are what they are, whatever the tensor has: what does not fit fails, as it does in the script.
+  Sizes now = op.written.size() < literals->size() ? beside_written(op, *literals, was, is, around) : *literals;
+  for (const auto& [place, number] : op.written) now[place] = number;
   set_list(op, 1, now);
   return now != *literals;
 }

@@ -28,6 +28,15 @@ void fill_integers(at::Tensor& all, std::int64_t least, std::int64_t most) {
   all.copy_(at::arange(count, all.options().dtype(at::kLong)).mul_(most - least).div_(count - 1, "floor").add_(least));
 }
 
+// Of a tensor that is a part of its memory, a batch of all data: the part itself holds all of them.
+void fill_integers_of(at::Tensor& all, const Tensor& tensor, const Bindings& bindings, std::int64_t least, std::int64_t most) {
+  const std::int64_t count = c10::multiply_integers(bindings.wholes(tensor.shape));
+  if (count < 2 || count >= all.numel()) return fill_integers(all, least, most);
+  at::Tensor part = at::empty({count}, all.options());
+  fill_integers(part, least, most);
+  all.copy_(part.repeat({(all.numel() + count - 1) / count}).slice(0, 0, all.numel()).roll(bindings.whole(tensor.offset) % count));
+}
+
 // Within what each index of a dimension holds.
 void stay_in_slices(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
   const std::vector<std::int64_t> sizes = bindings.wholes(tensor.shape);
@@ -81,7 +90,7 @@ void fill(at::Tensor& all, const Tensor& tensor, const Bindings& bindings) {
     all.zero_();
   } else {
     const std::int64_t most = tensor.most ? bindings.whole(*tensor.most) : type == at::kBool ? 1 : 0;
-    fill_integers(all, tensor.least ? bindings.whole(*tensor.least) : 0, most);
+    fill_integers_of(all, tensor, bindings, tensor.least ? bindings.whole(*tensor.least) : 0, most);
     if (type != at::kBool) stay_in_slices(all, tensor, bindings);
   }
 }

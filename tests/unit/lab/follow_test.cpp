@@ -43,6 +43,20 @@ TEST_CASE("sizes of a view follow the dimensions that they are made of") {
   CHECK(after(view({8, 32, 96}), {8, 32, 96}, {8, 32, 96}) == "8 32 96");
 }
 
+TEST_CASE("sizes that the text writes as numbers stay, others follow") {
+  const auto view = [](const Sizes& sizes, std::vector<std::pair<std::size_t, std::int64_t>> written) {
+    Operator made = op("aten::view", {list(sizes)});
+    made.written = std::move(written);
+    return made;
+  };
+  CHECK(after(view({-1, 3136}, {{0, -1}, {1, 3136}}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "-1 3136");
+  CHECK(after(view({8, 3136}, {{1, 3136}}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "8 3136");
+  CHECK(after(view({8, 3136}, {{1, 6272}}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "8 6272");
+  CHECK(after(view({4, 16, 3, 16}, {{1, 16}, {2, 3}, {3, 32}}), {4, 16, 48}, {4, 16, 96}) == "4 16 3 32");
+  CHECK(after(view({64, 3, 16}, {{1, 3}, {2, 32}}), {4, 16, 48}, {4, 16, 96}) == "unclear");
+  CHECK(after(view({8, 3136}, {{7, 1}}), {8, 64, 7, 7}, {8, 128, 7, 7}) == "8 6272");
+}
+
 TEST_CASE("of two dimensions of one size the one changes that the module's number is of") {
   const Numbers width{{64, 96}, {4, 4}};
   CHECK(after(op("aten::view", {list({8, 64, 4, 16})}), {8, 64, 64}, {8, 64, 96}, width) == "8 64 4 24");
