@@ -79,12 +79,14 @@ def main() -> None:
                 print(f"{name}: {was} -> {value}: {(document['refused'] + document['misfits'])[0]['reason']}")
                 continue
             (told,) = document["edits"]
-            run(place / "truth", now, "--warmup", "1", "--steps", "2")
-            same = told["peak_bytes"] == recorded_peak(place / "truth")
+            truth = place / f"truth-{value}"
+            run(truth, now, "--warmup", "1", "--steps", "2")
+            peak = recorded_peak(truth)
+            same = told["peak_bytes"] == peak
             right, wrong = right + same, wrong + (not same)
-            said = "equal" if same else f"{told['peak_bytes']} predicted, {recorded_peak(place / 'truth')} real"
+            said = "equal" if same else f"{told['peak_bytes']} predicted, {peak} real"
             if options.times:
-                real = real_step_ns(place / "truth", now)
+                real = real_step_ns(truth, now)
                 timed += 1
                 within += told["low_ns"] <= real <= told["high_ns"]
                 said += f"; step {told['step_ns'] / 1e6:.2f} ms ({told['step_ns'] / real - 1:+.1%})"
