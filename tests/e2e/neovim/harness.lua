@@ -326,6 +326,7 @@ end
 
 function steps.set_arguments(line)
   local before = vim.tbl_count(runs)
+  vim.wait(1500, function() return false end) -- nobody types before the run that asked for them has ended
   local ask = vim.ui.input
   vim.ui.input = function(_, answer)
     vim.ui.input = ask
