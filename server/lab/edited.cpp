@@ -115,6 +115,11 @@ EditRefusal refusal(layers::Unclear why) {
       .misfit = false, .reason = std::move(why.reason), .op = std::move(why.op), .module = std::move(why.module), .at = std::move(why.at)};
 }
 
+// " (train.py:12)".
+std::string behind(const layers::Line& at) {
+  return fmt::format(" ({}:{})", fs::path(at.file).filename().string(), at.line + 1);
+}
+
 // What is told of a line that nobody edits, of a package's file or of another one of the project's, is told where somebody typed.
 class Typed {
  public:
@@ -130,7 +135,7 @@ class Typed {
 
   void place(EditRefusal& refused) const {
     const layers::Line was = refused.at;
-    if (place(refused.at) && was.line >= 0) refused.reason += fmt::format(" ({}:{})", fs::path(was.file).filename().string(), was.line + 1);
+    if (place(refused.at) && was.line >= 0) refused.reason += behind(was);
   }
 
  private:
@@ -184,7 +189,7 @@ class EditPrediction {
   // Told where somebody typed, with the way to know more.
   void say_number(EditRefusal& refused) const {
     if (refused.at.line >= 0 && (refused.at.file != number_->at.file || refused.at.line != number_->at.line))
-      refused.reason += fmt::format(" ({}:{})", fs::path(refused.at.file).filename().string(), refused.at.line + 1);
+      refused.reason += behind(refused.at);
     refused.reason +=
         fmt::format("; its other values can be recorded: hotlens run --vary {} {}", number_->name, runs::quoted(recorded_.argv));
     refused.at = number_->at;

@@ -10,6 +10,7 @@
 
 #include "annotator/lab/layers/python/spans.h"
 #include "annotator/lab/layers/python/wording.h"
+#include "annotator/lab/program/literals.h"
 
 namespace hotlens::layers {
 namespace {
@@ -84,18 +85,19 @@ std::optional<std::vector<std::int64_t>> numbers_of(Node call) {
 // What it writes as numbers; `pieces`: of the edited text, where these are others.
 WrittenSizes written(Node was, Node is, Pieces& pieces) {
   const source::Range lines = was.range();
+  const std::vector<Node> before = sizes_of(was), after = sizes_of(is);
   const bool of_script = is_of_script(was);
   WrittenSizes call{.method = method_of(was),
                     .first = of_script ? 0 : static_cast<std::int64_t>(lines.begin.line) + 1,
                     .last = of_script ? 0 : static_cast<std::int64_t>(lines.end.line) + 1,
-                    .count = sizes_of(was).size(),
+                    .count = before.size(),
                     .sizes = {},
                     .what = {},
                     .at = line_of(is)};
   std::string shown;
   bool edited = false;
   for (std::size_t at = 0; at < call.count; ++at) {
-    const Node old = sizes_of(was)[at], now = sizes_of(is)[at];
+    const Node old = before[at], now = after[at];
     const auto one = number_in(old), other = number_in(now);
     const bool both = one && other && *one > 0 && *other > 0;
     if (both) call.sizes.push_back({.place = at, .was = *one, .is = *other});
@@ -119,23 +121,10 @@ bool are_told_apart(const std::vector<Node>& was, const std::vector<Node>& is, c
   return true;
 }
 
-bool has_sizes(const WrittenSizes& call, const std::vector<std::int64_t>& sizes) {
+bool has_sizes(const WrittenSizes& call, const lab::Sizes& sizes) {
   const bool others_open = call.first > 0 || std::ranges::count(sizes, -1) + std::ssize(call.sizes) == std::ssize(sizes);
   return sizes.size() == call.count && others_open &&
          std::ranges::all_of(call.sizes, [&](const WrittenSizes::Size& one) { return sizes[one.place] == one.was; });
-}
-
-// Nullopt: no list of numbers.
-std::optional<std::vector<std::int64_t>> list_of(const lab::Operator& op) {
-  const auto* values = op.args.size() > 1 ? std::get_if<lab::Values>(&op.args[1].is) : nullptr;
-  if (values == nullptr) return std::nullopt;
-  std::vector<std::int64_t> sizes;
-  for (const lab::Value& value : *values) {
-    const auto* whole = std::get_if<lab::Whole>(&value.is);
-    if (whole == nullptr || !whole->is_fixed()) return std::nullopt;
-    sizes.push_back(whole->offset);
-  }
-  return sizes;
 }
 
 }  // namespace
@@ -146,7 +135,7 @@ WrittenInTexts without_written_sizes(const Sources& executed, const Sources& edi
   for (const auto& [path, code] : executed.files) {
     const auto now = edited.files.find(path);
     if (executed.packages.contains(path) || now == edited.files.end()) continue;
-    const std::vector<Node> was = calls_in(*code), is = calls_in(*now->second);
+    const std::vector<Node> was = calls_in(*code), is = now->second == code ? was : calls_in(*now->second);
     if (!std::ranges::equal(was, is, alike)) continue;
     const auto in_script = [&](const Node& one) { return is_of_script(one) && path == executed.script; };
     const bool apart = are_told_apart(was, is, in_script);
@@ -160,27 +149,28 @@ WrittenInTexts without_written_sizes(const Sources& executed, const Sources& edi
   replace_in(all.edited.files, pieces);
   for (auto& [path, code] : all.edited.files) {
     const auto then = executed.files.find(path);
-    if (then != executed.files.end() && then->second->text() == code->text()) code = then->second;
+    if (then != executed.files.end() && then->second != code && then->second->text() == code->text()) code = then->second;
   }
   return all;
 }
 
 std::optional<Unclear> write_sizes(Rewritten& rewritten, const WrittenSizes& call) {
+  const std::string name = "aten::" + std::string(call.method);
   bool found = false;
   for (lab::Operator& op : rewritten.program.operators) {
-    if (op.name != "aten::" + std::string(call.method)) continue;
+    if (op.name != name) continue;
     const bool here = call.first > 0 ? op.line >= call.first && op.line <= call.last : op.module == lab::kNoModule;
-    const auto sizes = here ? list_of(op) : std::nullopt;
+    auto sizes = here ? lab::list_at(op, 1) : std::nullopt;
     if (!sizes || !has_sizes(call, *sizes)) continue;
     found = true;
     op.written.clear();
-    auto& values = std::get<lab::Values>(op.args[1].is);
     for (std::size_t at = 0; at < sizes->size(); ++at) {
       if ((*sizes)[at] == -1) op.written.emplace_back(at, -1);
     }
     for (const WrittenSizes::Size& one : call.sizes) op.written.emplace_back(one.place, one.is);
     if (op.written.size() < sizes->size()) continue;  // the others follow first
-    for (const auto& [place, number] : op.written) values[place] = {lab::Whole{.offset = number}};
+    for (const auto& [place, number] : op.written) (*sizes)[place] = number;
+    lab::set_list(op, 1, *sizes);
   }
   if (found || call.what.empty()) return std::nullopt;
   return Unclear{.reason = "which operator of the recorded step " + call.what + " is cannot be known", .at = call.at};

@@ -180,10 +180,10 @@ def test_what_a_batch_holds_and_where_it_begins_do_not_matter(tmp_path: Path, te
     assert one["peak_bytes"] == recorded_peak(tmp_path / "truth")
 
 
-def test_beside_other_edits_layers_alone_are_told(language: Path) -> None:
+def test_beside_other_edits_it_is_refused_as_without_other_values(language: Path) -> None:
     edit(language, TEXT, TEXT, TEXT.replace("BLOCK = 32", "BLOCK = 48").replace("range(2)", "range(3)"))
     (refused,) = predicted(language)["refused"]
-    assert "BLOCK" in refused["reason"]
+    assert "get_batch uses BLOCK, which was edited" in refused["reason"]
 
 
 def test_what_changes_no_step_may_stand_beside(language: Path) -> None:
@@ -191,10 +191,10 @@ def test_what_changes_no_step_may_stand_beside(language: Path) -> None:
     assert told(language)["what"] == "BLOCK 32 → 48"
 
 
-def test_what_no_whole_number_follows_is_refused(pictures: Path) -> None:
+def test_a_size_that_the_strides_do_not_divide_does_not_fit(pictures: Path) -> None:
     edit(pictures, PICTURES, "default=32", "default=34")
     (refused,) = predicted(pictures)["refused"]
-    assert refused["reason"]
+    assert "mat1 and mat2 shapes cannot be multiplied" in refused["reason"] and refused["operator"] == "aten::linear"
 
 
 NOISY = """

@@ -57,14 +57,16 @@ def ways_by_name(name: str, argv: Sequence[str], texts: Mapping[str, bytes]) -> 
     if len(places) > 1:
         said = ", ".join(f"{os.path.basename(path)}:{node.lineno}" for path, node in places)
         raise RecorderError(f"{name} is set in several places ({said}), and nobody knows which one is meant")
-    return [_in_file(path, node, argv) for path, node in places]
+    return [_in_text(node, argv, os.path.basename(path), path) for path, node in places]
 
 
-def _in_file(path: str, node: Any, argv: Sequence[str]) -> Way:
-    place = f"{path}:{node.lineno}:{node.col_offset}:{node.end_col_offset}"
-    sentence = f"the number in line {node.lineno} of {os.path.basename(path)}, {node.value} -> {{}}"
+def _in_text(node: Any, argv: Sequence[str], called: str, path: str | None = None) -> Way:
+    """Of the script without a `path`; `called`: the file, for people."""
+    place = f"{node.lineno}:{node.col_offset}:{node.end_col_offset}"
+    words = place if path is None else f"{path}:{place}"
+    sentence = f"the number in line {node.lineno} of {called}, {node.value} -> {{}}"
     at = {"path": path, "line": node.lineno - 1, "column": node.col_offset, "end_column": node.end_col_offset}
-    return Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{place}={size}"], at)
+    return Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{words}={size}"], at)
 
 
 def values_around(was: int) -> tuple[int, int]:
@@ -105,10 +107,7 @@ def _number(argv: Sequence[str], script: bytes | None, known: int | None) -> Ite
     """Only where there is one: of two numbers that are called so nobody knows which one is meant."""
     found = [node for node in numbers(script) if known in (None, node.value)] if script is not None else []
     if len(found) == 1:
-        node = found[0]
-        place = f"{node.lineno}:{node.col_offset}:{node.end_col_offset}"
-        sentence = f"the number in line {node.lineno} of the script, {node.value} -> {{}}"
-        yield Way("number", node.value, sentence, lambda size: list(argv), lambda size: ["--replace", f"{place}={size}"])
+        yield _in_text(found[0], argv, "the script")
 
 
 def numbers(script: bytes, fits: Callable[[str], bool] = _is_batch_size) -> list[Any]:
